@@ -1,8 +1,7 @@
-"""Fixtures for the whole test suite: shops, API clients and the services that tests need."""
-
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +109,6 @@ def media_root(_open_shared_shop: None, settings: Settings, tmp_path: Path) -> P
 
 @pytest.fixture(autouse=True)
 def _reset_state(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turn off rate limits and job notifications, and clear all caches of the process."""
     monkeypatch.setattr(jobs, "notifiers", {})
     settings.RATE_LIMIT = False
     use_empty_caches(settings)
@@ -135,29 +133,27 @@ def django_db_setup(
         return
     with django_db_blocker.unblock():
         deadlocks = pytestconfig.stash[DEADLOCKS] = Deadlocks()
+    pooler: AbstractContextManager[None] = nullcontext()
     if os.environ.get("TEST_POOLER") == "on":
         # Imported here because only runs with PgBouncer need this module.
         from tests.support.databases.pooler import SESSIONS, set_database_timeouts, use_pooler
 
         with django_db_blocker.unblock():
             set_database_timeouts()
-        with use_pooler(SESSIONS):
-            yield
-    else:
+        pooler = use_pooler(SESSIONS)
+    with pooler:
         yield
     with django_db_blocker.unblock():
         deadlocks.check()
 
 
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Add the deadlocks that the test announces to the expected number."""
     if deadlocks := item.config.stash.get(DEADLOCKS, None):
         deadlocks.announce(item)
 
 
 @pytest.fixture(scope="session")
 def _shared_shop(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[SharedShop]:
-    """Yield the shared shop and roll it back after the last test."""
     SHARED.blocker = django_db_blocker
     yield SHARED
     SHARED.close()
@@ -186,7 +182,6 @@ def db(_open_shared_shop: None, db: None) -> None:
 
 @pytest.fixture
 def shop(db: None) -> Shop:
-    """Return the shared shop in its initial state, or a new shop."""
     return SHARED.fetch() if SHARED.is_open else make_acme()
 
 
@@ -198,13 +193,11 @@ def shared_rows(shop: Shop) -> object:
 
 @pytest.fixture
 def other_shop(db: None) -> Shop:
-    """Return a second shop for tenancy tests."""
     return factories.make_shop(domain="stranger.example", name="Stranger")
 
 
 @pytest.fixture
 def in_shop(shop: Shop) -> Iterator[Shop]:
-    """Run the test inside the shop's scope."""
     with shop_scope(shop):
         yield shop
 
@@ -222,60 +215,47 @@ def client_with(shop: Shop) -> ClientWith:
 
 @pytest.fixture
 def api(client_with: ClientWith) -> ApiClient:
-    """Return a client with all scopes."""
     return client_with(*factories.ALL_SCOPES)
 
 
 @pytest.fixture
 def other_shop_api(client_with: ClientWith, other_shop: Shop) -> ApiClient:
-    """Return a client for the other shop, with all scopes."""
     return client_with(*factories.ALL_SCOPES, shop=other_shop)
 
 
 @pytest.fixture(scope="session")
 def redis_url() -> str:
-    """Return the URL of a local Redis server; skip the test if none is running."""
     return services.require_service("Redis", services.get_redis_url())
 
 
 @pytest.fixture(scope="session")
 def node_packages() -> Path:
-    """Return the ``node_modules`` folder; skip the test if Node or a package is missing."""
-    return Path(
-        services.require_service(
-            "the packages of package.json: install npm and run npm ci", services.find_node_packages()
-        )
-    )
+    what = "the packages of package.json: install npm and run npm ci"
+    return Path(services.require_service(what, services.find_node_packages()))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that CI uses for its run on the second database."""
-    parser.addoption(
-        "--second-database",
-        action="store_true",
-        help="only what can differ by database (tests/support/second_database.py)",
-    )
+    help_text = "only what can differ by database (tests/support/second_database.py)"
+    parser.addoption("--second-database", action="store_true", help=help_text)
 
 
-def is_excluded_behind_pooler(item: pytest.Item) -> bool:
-    """Return True if the test is excluded from the run behind a pooler."""
-    return any(item.get_closest_marker(name) for name in ("browser", "own_sessions"))
+def is_in_pooled_run(item: pytest.Item) -> bool:
+    return uses_database(item) and not any(item.get_closest_marker(name) for name in ("browser", "own_sessions"))
+
+
+def select_tests(config: pytest.Config, items: list[pytest.Item], is_selected: Callable[[pytest.Item], bool]) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if not is_selected(item)])
+    items[:] = filter(is_selected, items)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect tests that this run excludes, and skip tests with a missing service."""
     if config.getoption("second_database"):
-        selected = [item for item in items if is_in_second_run(item)]
-        config.hook.pytest_deselected(items=list({*items} - {*selected}))
-        items[:] = selected
+        select_tests(config, items, is_in_second_run)
     if os.environ.get("TEST_POOLER") == "on":
-        pooled = [item for item in items if uses_database(item) and not is_excluded_behind_pooler(item)]
-        config.hook.pytest_deselected(items=list({*items} - {*pooled}))
-        items[:] = pooled
+        select_tests(config, items, is_in_pooled_run)
     for item in items:
         if item.get_closest_marker("postgres") and not services.is_postgres():
-            # Skip these tests and never fail them: each run has one database, and CI runs the suite on both SQLite and
-            # PostgreSQL.
+            # Never fail these tests: each run has one database, and CI runs the suite on both databases.
             item.add_marker(pytest.mark.skip(reason="needs PostgreSQL: set DATABASE_URL"))
         if item.get_closest_marker("browser") and not services.find_chromium():
             services.skip_or_fail(item, "Chromium")
@@ -291,7 +271,6 @@ def allow_loopback(settings: Settings) -> None:
 def rate_limited(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time_machine: TimeMachineFixture
 ) -> TimeMachineFixture:
-    """Turn on the rate limit with empty buckets and freeze the clock."""
     settings.RATE_LIMIT = True
     buckets = FileBucketStore(tmp_path / "buckets")
     monkeypatch.setattr(throttling, "_buckets", lambda: buckets)

@@ -1,5 +1,3 @@
-"""Tests for the architecture: the diagram in the docs matches the import contracts, and names are clear."""
-
 import ast
 import re
 import tomllib
@@ -8,26 +6,28 @@ from collections import Counter
 import grimp
 from django.conf import settings
 
-PICTURE = settings.BASE_DIR / "docs" / "architecture.md"
-MAX_MODULES = 15
-
-
-def read_contract() -> list[set[str]]:
-    """Return the layers of the import contract from top to bottom, as sets of packages."""
-    tools = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["tool"]
-    layers = next(rule["layers"] for rule in tools["importlinter"]["contracts"] if rule["name"] == "Layers")
-    return [{part.removeprefix("apps.") for part in re.split(r"\s*[|:]\s*", layer)} for layer in layers]
+PRODUCT = ("apps", "backoffice")
+MODULES = [
+    path
+    for product in PRODUCT
+    for path in sorted((settings.BASE_DIR / product).rglob("*.py"))
+    if "migrations" not in path.parts
+]
+LINTER = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["tool"]["importlinter"]
 
 
 def read_diagram() -> list[set[str]]:
-    """Return the layers of the diagram from top to bottom, as sets of packages."""
-    block = PICTURE.read_text().split("```")[1]
+    block = (settings.BASE_DIR / "docs" / "architecture.md").read_text().split("```")[1]
     names = [re.split(r"\s{2,}", line[12:].strip())[0] for line in filter(None, block.splitlines())]
     return [set(name.split(" | ")) for name in names]
 
 
 def test_diagram_shows_the_layers_of_the_import_contract() -> None:
-    assert read_diagram() == read_contract()
+    layers = next(rule["layers"] for rule in LINTER["contracts"] if rule["name"] == "Layers")
+
+    assert read_diagram() == [
+        {part.removeprefix("apps.") for part in re.split(r"\s*[|:]\s*", layer)} for layer in layers
+    ]
 
 
 def test_diagram_shows_every_app() -> None:
@@ -37,10 +37,8 @@ def test_diagram_shows_every_app() -> None:
 
 
 def test_import_contracts_have_no_exceptions() -> None:
-    tools = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["tool"]["importlinter"]
-
-    assert not tools.get("exclude_type_checking_imports")
-    assert not any(key.startswith(("ignore", "unmatched")) for rule in tools["contracts"] for key in rule)
+    assert not LINTER.get("exclude_type_checking_imports")
+    assert not any(key.startswith(("ignore", "unmatched")) for rule in LINTER["contracts"] for key in rule)
 
 
 def find_circles(graph: grimp.ImportGraph) -> list[list[str]]:
@@ -72,15 +70,9 @@ def test_circles_of_modules_are_found() -> None:
 
 
 def test_folders_have_at_most_fifteen_modules() -> None:
-    modules = (
-        path
-        for product in PRODUCT
-        for path in (settings.BASE_DIR / product).rglob("*.py")
-        if path.name != "__init__.py" and path.parent.name != "migrations"
-    )
-    sizes = Counter(str(path.parent.relative_to(settings.BASE_DIR)) for path in modules)
+    sizes = Counter(str(path.parent.relative_to(settings.BASE_DIR)) for path in MODULES if path.name != "__init__.py")
 
-    assert {folder: size for folder, size in sizes.items() if size > MAX_MODULES} == {}
+    assert {folder: size for folder, size in sizes.items() if size > 15} == {}
 
 
 # Participles, adjectives and other words that have no clear meaning without context.
@@ -96,33 +88,22 @@ UNCLEAR_NAME = re.compile(
 )
 # Names with a special meaning, which may occur in many modules.
 HOOKS = frozenset({"ready", "upgrade", "downgrade", "handle", "main"})
-PRODUCT = ("apps", "backoffice")
 
 
 def get_public_functions() -> dict[str, list[str]]:
-    """Return the product's public functions, with the modules that define each name."""
     modules: dict[str, list[str]] = {}
-    for folder in PRODUCT:
-        for path in sorted((settings.BASE_DIR / folder).rglob("*.py")):
-            if "migrations" in path.parts:
-                continue
-            for node in ast.parse(path.read_text()).body:
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
-                    modules.setdefault(node.name, []).append(str(path.relative_to(settings.BASE_DIR)))
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
+                modules.setdefault(node.name, []).append(str(path.relative_to(settings.BASE_DIR)))
     return modules
 
 
 def test_public_functions_and_modules_have_names_that_say_what_they_are() -> None:
     names = get_public_functions()
-    modules = [
-        path
-        for folder in PRODUCT
-        for path in (settings.BASE_DIR / folder).rglob("*.py")
-        if UNCLEAR_NAME.fullmatch(path.stem)
-    ]
 
     assert {name: places for name, places in names.items() if UNCLEAR_NAME.fullmatch(name)} == {}
-    assert modules == []
+    assert [path for path in MODULES if UNCLEAR_NAME.fullmatch(path.stem)] == []
 
 
 def test_public_function_names_occur_in_at_most_two_modules() -> None:

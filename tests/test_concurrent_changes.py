@@ -1,5 +1,6 @@
 """Tests for two concurrent changes to the same object: the second change sees the first, without deadlocks."""
 
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -8,7 +9,7 @@ from django.utils import timezone
 
 from apps.catalog.domain.locks import lock_product
 from apps.catalog.domain.products import delete_product
-from apps.catalog.models import Product
+from apps.catalog.models import Product, Variant
 from apps.content.models import ScriptTag
 from apps.core.events.models import Event
 from apps.core.exceptions import RowDeleted
@@ -19,12 +20,13 @@ from apps.customers.domain import addresses, personal_data
 from apps.customers.domain.lookup import lock_customer
 from apps.customers.models import Address, Customer
 from apps.inventory.domain import locations, stock
-from apps.inventory.models import InventoryItem, InventoryLevel
+from apps.inventory.models import InventoryItem, InventoryLevel, Location
 from apps.metafields.domain import write
 from apps.metafields.domain.owners import get_owner_type_of_row
 from apps.metafields.models import Metafield
 from apps.orders.domain import customer_totals, selectors, stock_reservation, updates
-from tests.support.api_client import ApiClient
+from apps.orders.models import Order
+from tests.support.api_client import ApiClient, Response
 from tests.support.databases.races import run_unguarded, run_while_uncommitted
 from tests.support.factories.catalog import make_product
 from tests.support.factories.customers import make_address, make_customer
@@ -36,6 +38,8 @@ on_postgres = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 VALUES = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
 
 ADDRESS = {"address1": "1 Main Street", "city": "Ottawa", "zip": "K1A 0B1", "country": "Canada"}
+EMAIL = "ada@example.com"
+TAG = {"script_tag": {"src": "https://a.example/1.js", "event": "onload"}}
 OWNERS = {"catalog_product", "catalog_variant"}
 
 
@@ -82,8 +86,7 @@ def test_a_deleted_address_is_neither_changed_nor_made_the_default(in_shop: Shop
 
 
 def test_a_metafield_is_compared_with_what_it_is_now_and_deleted_once(in_shop: Shop) -> None:
-    product = make_product()
-    row = write.create_metafield(get_owner_type_of_row(product), product.pk, VALUES, **get_actor_arguments())
+    row = create_metafield(make_product())
     first, second = (Metafield.objects.get(pk=row.pk) for _ in range(2))
 
     write.update_metafield(first, {"value": "Hot"}, **get_actor_arguments())
@@ -97,6 +100,10 @@ def test_a_metafield_is_compared_with_what_it_is_now_and_deleted_once(in_shop: S
     assert Event.objects.filter(topic="product_metafields/delete").count() == 1
 
 
+def create_metafield(owner: Product | Variant) -> Metafield:
+    return write.create_metafield(get_owner_type_of_row(owner), owner.pk, VALUES, **get_actor_arguments())
+
+
 # --- request bodies are compared and merged under the lock ---
 
 
@@ -105,58 +112,52 @@ class TestRequests:
 
     @pytest.mark.race(control="test_the_second_write_replaces_the_first_without_its_lock")
     def test_an_address_of_an_order_is_merged_with_what_it_is_now(self, api: ApiClient, shop: Shop) -> None:
-        order = make_order(shop, shipping_address=ADDRESS)
-        address_before = dict(order.shipping_address or {})
+        merged = run_while_uncommitted(shop, *change_address_twice(api, shop))
 
-        response = run_while_uncommitted(
-            shop,
-            lambda: updates.update_order(
-                order, {"shipping_address": address_before | {"city": "Toronto"}}, **get_actor_arguments()
-            ),
-            lambda: api.put(f"orders/{order.pk}.json", {"order": {"shipping_address": {"zip": "M5V 1E3"}}}),
-        )
-
-        shipping_address = response.json()["order"]["shipping_address"]
-        assert (shipping_address["city"], shipping_address["zip"]) == ("Toronto", "M5V 1E3")
+        assert get_merged_address(merged) == ("Toronto", "M5V 1E3")
 
     @pytest.mark.race(control="test_the_second_write_replaces_the_first_without_its_lock")
     def test_a_plain_resource_is_compared_with_what_it_is_now(self, api: ApiClient, shop: Shop) -> None:
-        body = {"script_tag": {"src": "https://a.example/1.js", "event": "onload"}}
-        pk = api.post("script_tags.json", body).json()["script_tag"]["id"]
+        path = post_tag(api)
 
-        response = run_while_uncommitted(
-            shop,
-            lambda: ScriptTag.objects.filter(pk=pk).update(src="https://a.example/2.js"),
-            lambda: api.put(f"script_tags/{pk}.json", {"script_tag": {"src": "https://a.example/1.js"}}),
-        )
+        run_while_uncommitted(shop, *change_tag_twice(api, path))
 
-        assert response.json()["script_tag"]["src"] == "https://a.example/1.js"
+        assert api.get(path).json()["script_tag"]["src"] == "https://a.example/1.js"
 
     def test_the_second_write_replaces_the_first_without_its_lock(self, api: ApiClient, shop: Shop) -> None:
         """Show what goes wrong without the lock: the second request merges its body with outdated values."""
-        order = make_order(shop, shipping_address=ADDRESS)
-        address_before = dict(order.shipping_address or {})
-        body = {"script_tag": {"src": "https://a.example/1.js", "event": "onload"}}
-        pk = api.post("script_tags.json", body).json()["script_tag"]["id"]
+        path = post_tag(api)
 
-        merged = run_unguarded(
-            shop,
-            lambda: updates.update_order(
-                order, {"shipping_address": address_before | {"city": "Toronto"}}, **get_actor_arguments()
-            ),
-            lambda: api.put(f"orders/{order.pk}.json", {"order": {"shipping_address": {"zip": "M5V 1E3"}}}),
-            locks={"orders_order"},
-        )
-        run_unguarded(
-            shop,
-            lambda: ScriptTag.objects.filter(pk=pk).update(src="https://a.example/2.js"),
-            lambda: api.put(f"script_tags/{pk}.json", {"script_tag": {"src": "https://a.example/1.js"}}),
-            locks={"content_scripttag"},
-        )
+        merged = run_unguarded(shop, *change_address_twice(api, shop), locks={"orders_order"})
+        run_unguarded(shop, *change_tag_twice(api, path), locks={"content_scripttag"})
 
-        shipping_address = merged.json()["order"]["shipping_address"]
-        assert (shipping_address["city"], shipping_address["zip"]) == ("Ottawa", "M5V 1E3")
-        assert api.get(f"script_tags/{pk}.json").json()["script_tag"]["src"] == "https://a.example/2.js"
+        assert get_merged_address(merged) == ("Ottawa", "M5V 1E3")
+        assert api.get(path).json()["script_tag"]["src"] == "https://a.example/2.js"
+
+
+def change_address_twice(api: ApiClient, shop: Shop) -> tuple[Callable[[], object], Callable[[], Response]]:
+    order = make_order(shop, shipping_address=ADDRESS)
+    address = {**(order.shipping_address or {}), "city": "Toronto"}
+    return (
+        lambda: updates.update_order(order, {"shipping_address": address}, **get_actor_arguments()),
+        lambda: api.put(f"orders/{order.pk}.json", {"order": {"shipping_address": {"zip": "M5V 1E3"}}}),
+    )
+
+
+def get_merged_address(response: Response) -> tuple[str, str]:
+    address = response.json()["order"]["shipping_address"]
+    return address["city"], address["zip"]
+
+
+def post_tag(api: ApiClient) -> str:
+    return f"script_tags/{api.post('script_tags.json', TAG).json()['script_tag']['id']}.json"
+
+
+def change_tag_twice(api: ApiClient, path: str) -> tuple[Callable[[], object], Callable[[], Response]]:
+    return (
+        lambda: ScriptTag.objects.update(src="https://a.example/2.js"),
+        lambda: api.put(path, {"script_tag": {"src": "https://a.example/1.js"}}),
+    )
 
 
 # --- rows added to an object that is being deleted ---
@@ -177,104 +178,98 @@ class TestRowsAddedToDeletedObjects:
             lambda: api.post(f"{kind}s/{pk}/metafields.json", {"metafield": VALUES}),
         )
 
-        assert response.status_code == 404
-        assert_none_left(shop)
+        assert (response.status_code, count_metafields(shop)) == (404, 0)
 
     @pytest.mark.parametrize("kind", ["product", "variant"])
     @pytest.mark.race(control="test_a_metafield_outlives_its_owner_without_the_owners_lock")
     def test_a_metafield_that_is_being_made_goes_with_its_owner(self, api: ApiClient, shop: Shop, kind: str) -> None:
         variant = make_variant(shop)
-        owner = variant.product if kind == "product" else variant
 
         response = run_while_uncommitted(
             shop,
-            lambda: write.create_metafield(get_owner_type_of_row(owner), owner.pk, VALUES, **get_actor_arguments()),
+            lambda: create_metafield(variant.product if kind == "product" else variant),
             lambda: api.delete(f"products/{variant.product_id}.json"),
         )
 
-        assert response.status_code == 200
-        assert_none_left(shop)
+        assert (response.status_code, count_metafields(shop)) == (200, 0)
 
     def test_a_metafield_outlives_its_owner_without_the_owners_lock(self, api: ApiClient, shop: Shop) -> None:
-        """Show what goes wrong without the lock: the deletion misses the new metafield, which then has no owner."""
         variant = make_variant(shop)
 
         run_unguarded(
             shop,
-            lambda: write.create_metafield(
-                get_owner_type_of_row(variant.product), variant.product_id, VALUES, **get_actor_arguments()
-            ),
+            lambda: create_metafield(variant.product),
             lambda: api.delete(f"products/{variant.product_id}.json"),
             locks=OWNERS,
         )
 
-        with shop_scope(shop):
-            assert Metafield.objects.count() == 1
+        assert count_metafields(shop) == 1
 
     @pytest.mark.race(control="test_a_new_item_is_stocked_at_an_inactive_location_without_its_lock")
     def test_a_new_item_is_stocked_at_the_heir_of_the_primary_location(self, api: ApiClient, shop: Shop) -> None:
         primary, heir = get_first_location(shop), make_location(shop)
 
-        response = run_while_uncommitted(
-            shop,
-            lambda: locations.deactivate_location(primary, **get_actor_arguments()),
-            lambda: api.post("products.json", {"product": {"title": "Mug"}}),
-        )
+        response = run_while_uncommitted(shop, *deactivate_and_stock(api, primary))
 
         assert response.status_code == 201, response.content
-        with shop_scope(shop):
-            assert [level.location_id for level in InventoryLevel.objects.all()] == [heir.pk]
+        assert get_stocked_locations(shop) == [heir.pk]
 
     def test_a_new_item_is_stocked_at_an_inactive_location_without_its_lock(self, api: ApiClient, shop: Shop) -> None:
-        """Show what goes wrong without the lock: the new item is stocked at the location that is being deactivated."""
-        primary = get_first_location(shop)
-        make_location(shop)
+        primary, _heir = get_first_location(shop), make_location(shop)
 
-        run_unguarded(
-            shop,
-            lambda: locations.deactivate_location(primary, **get_actor_arguments()),
-            lambda: api.post("products.json", {"product": {"title": "Mug"}}),
-            locks={"inventory_location"},
-        )
+        run_unguarded(shop, *deactivate_and_stock(api, primary), locks={"inventory_location"})
 
-        with shop_scope(shop):
-            assert [level.location_id for level in InventoryLevel.objects.all()] == [primary.pk]
+        assert get_stocked_locations(shop) == [primary.pk]
 
     @pytest.mark.race(control="test_a_concurrent_order_keeps_the_address_without_the_customers_lock")
     def test_an_erasure_covers_orders_that_came_while_it_waited(self, shop: Shop) -> None:
-        make_order(shop, email="ada@example.com")
-        with shop_scope(shop):
-            customer = Customer.objects.get()
+        customer = make_buyer(shop)
 
-        run_while_uncommitted(
-            shop,
-            lambda: make_order(shop, email="ada@example.com"),
-            lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
-        )
+        run_while_uncommitted(shop, *order_and_erase(shop, customer))
 
-        with shop_scope(shop):
-            assert [order.email for order in customer.orders.all()] == ["", ""]
+        assert get_order_emails(customer) == ["", ""]
 
     def test_a_concurrent_order_keeps_the_address_without_the_customers_lock(self, shop: Shop) -> None:
-        """Show what goes wrong without the lock: the erasure does not see the new order."""
-        make_order(shop, email="ada@example.com")
-        with shop_scope(shop):
-            customer = Customer.objects.get()
+        customer = make_buyer(shop)
 
-        run_unguarded(
-            shop,
-            lambda: make_order(shop, email="ada@example.com"),
-            lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
-            locks={"customers_customer"},
-        )
+        run_unguarded(shop, *order_and_erase(shop, customer), locks={"customers_customer"})
 
-        with shop_scope(shop):
-            assert sorted(order.email for order in customer.orders.all()) == ["", "ada@example.com"]
+        assert get_order_emails(customer) == ["", EMAIL]
 
 
-def assert_none_left(shop: Shop) -> None:
+def count_metafields(shop: Shop) -> int:
     with shop_scope(shop):
-        assert not Metafield.objects.exists()
+        return Metafield.objects.count()
+
+
+def deactivate_and_stock(api: ApiClient, primary: Location) -> tuple[Callable[[], object], Callable[[], Response]]:
+    return (
+        lambda: locations.deactivate_location(primary, **get_actor_arguments()),
+        lambda: api.post("products.json", {"product": {"title": "Mug"}}),
+    )
+
+
+def get_stocked_locations(shop: Shop) -> list[int]:
+    with shop_scope(shop):
+        return [level.location_id for level in InventoryLevel.objects.all()]
+
+
+def make_buyer(shop: Shop) -> Customer:
+    make_order(shop, email=EMAIL)
+    with shop_scope(shop):
+        return Customer.objects.get()
+
+
+def order_and_erase(shop: Shop, customer: Customer) -> tuple[Callable[[], object], Callable[[], object]]:
+    return (
+        lambda: make_order(shop, email=EMAIL),
+        lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
+    )
+
+
+def get_order_emails(customer: Customer) -> list[str]:
+    with shop_scope(customer.shop):
+        return sorted(order.email for order in customer.orders.all())
 
 
 # --- no deadlocks ---
@@ -285,31 +280,11 @@ class TestDeadlocks:
 
     @pytest.mark.race(control="test_an_erasure_that_holds_the_customer_first_waits_in_a_circle")
     def test_an_erasure_waits_for_orders_before_it_holds_the_customer(self, shop: Shop) -> None:
-        order = make_order(shop, email="ada@example.com")
-        customer_id = order.customer_id
-        assert customer_id is not None
-        with shop_scope(shop):
-            customer = Customer.objects.get()
-
-        run_while_uncommitted(
-            shop,
-            lambda: selectors.lock_order(order),
-            lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
-            then=lambda: customer_totals.lock_order_customer(customer_id),
-        )
+        change_order_during_erasure(shop)
 
     @pytest.mark.race(control="test_an_order_locking_its_products_one_by_one_deadlocks")
     def test_a_paid_order_holds_its_products_together(self, shop: Shop) -> None:
-        untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
-        lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
-        options: Attrs = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}
-
-        placed = run_while_uncommitted(
-            shop,
-            lambda: lock_product(untracked.product_id),
-            lambda: make_order(shop, lines=lines, **options),
-            then=lambda: lock_product(tracked.product_id),
-        )
+        placed = order_locked_products(shop)
 
         with shop_scope(shop):
             assert placed.total_paid == Decimal("20.00")
@@ -319,36 +294,41 @@ class TestDeadlocks:
     def test_an_erasure_that_holds_the_customer_first_waits_in_a_circle(
         self, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Show that an order change causes a deadlock if the erasure locks the customer before the order."""
         monkeypatch.setattr(personal_data, "_lock_customer", lambda customer, _job: lock_customer(customer))
-        order = make_order(shop, email="ada@example.com")
-        customer_id = order.customer_id
-        assert customer_id is not None
-        with shop_scope(shop):
-            customer = Customer.objects.get()
 
         with pytest.raises(OperationalError, match="deadlock"):
-            run_while_uncommitted(
-                shop,
-                lambda: selectors.lock_order(order),
-                lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
-                then=lambda: customer_totals.lock_order_customer(customer_id),
-            )
+            change_order_during_erasure(shop)
 
     @pytest.mark.deadlocks(1)
     def test_an_order_locking_its_products_one_by_one_deadlocks(
         self, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Show that another transaction causes a deadlock if the order locks products one by one."""
         monkeypatch.setattr(stock_reservation, "_lock_products", lambda *_: None)
-        untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
-        lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
-        options: Attrs = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}
 
         with pytest.raises(OperationalError, match="deadlock"):
-            run_while_uncommitted(
-                shop,
-                lambda: lock_product(untracked.product_id),
-                lambda: make_order(shop, lines=lines, **options),
-                then=lambda: lock_product(tracked.product_id),
-            )
+            order_locked_products(shop)
+
+
+def change_order_during_erasure(shop: Shop) -> None:
+    customer = make_buyer(shop)
+    with shop_scope(shop):
+        order = customer.orders.get()
+    run_while_uncommitted(
+        shop,
+        lambda: selectors.lock_order(order),
+        lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
+        then=lambda: customer_totals.lock_order_customer(customer.pk),
+    )
+
+
+def order_locked_products(shop: Shop) -> Order:
+    """Place a paid order for two products while another transaction locks first one product and then the other."""
+    untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
+    lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
+    options: Attrs = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}
+    return run_while_uncommitted(
+        shop,
+        lambda: lock_product(untracked.product_id),
+        lambda: make_order(shop, lines=lines, **options),
+        then=lambda: lock_product(tracked.product_id),
+    )

@@ -1,5 +1,3 @@
-"""Tests that the counts of sharding obstacles in docs/scaling.md are up to date."""
-
 import re
 from pathlib import Path
 
@@ -35,7 +33,6 @@ UNIQUE_WITHOUT_SHOP = f"""{SHOP_TABLES}
 
 
 def get_documented_count(beginning: str) -> int:
-    """Return the number in the table row that begins with ``beginning`` on the page."""
     match = re.search(rf"^\| {beginning}[^|]*\| (\d+)", PAGE, re.MULTILINE)
     assert match, beginning
     return int(match[1])

@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from django.apps import apps
@@ -60,15 +59,11 @@ def test_the_life_of_an_order_locks_in_order(shop: Shop, lock_recorder: LockReco
 def test_the_watch_sees_what_is_out_of_order(shop: Shop) -> None:
     """Show that two errors are found: a product before its level, and products in descending order."""
     first, second = make_variant(shop, stock=5), make_variant(shop)
-    with watch_locks(ROOTS) as watch, shop_scope(shop):
-        _lock_in_wrong_order(first.product_id, second.product_id, first.inventory_item)
+    with watch_locks(ROOTS) as watch, shop_scope(shop), transaction.atomic():
+        lock_product(second.product_id)
+        lock_product(first.product_id)
+        place = stock.get_primary_location().pk
+        stock.adjust_available(first.inventory_item_id, place, 1, actor="system", at=timezone.now())
 
     assert "catalog_product before inventory_inventorylevel" in {text.split(":")[0] for text in find_breaches(watch)}
     assert watch.disorder
-
-
-def _lock_in_wrong_order(first: int, second: int, item: Any) -> None:
-    with transaction.atomic():
-        lock_product(second)
-        lock_product(first)
-        stock.adjust_available(item.pk, stock.get_primary_location().pk, 1, actor="system", at=timezone.now())

@@ -68,8 +68,7 @@ def test_an_unsent_reset_answers_as_usual(client: Client, shop: Shop, caplog: py
 
     responses = [client.post("/accounts/password/reset/", {"email": email}) for email in (user.email, "no@example.com")]
 
-    assert [(response_item.status_code, response_item.headers["Location"]) for response_item in responses] == [
-        (302, "/accounts/password/reset/done/")
-    ] * 2
+    answers = {(response.status_code, response.headers["Location"]) for response in responses}
+    assert answers == {(302, "/accounts/password/reset/done/")}
     assert "set EMAIL_URL" in caplog.text
     assert not re.search("/password/reset/key/", caplog.text)

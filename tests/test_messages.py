@@ -3,7 +3,6 @@
 import ast
 import copy
 import json
-import os
 import pickle
 import subprocess
 import sys
@@ -27,6 +26,7 @@ from apps.orders.models.transactions import KIND_TEXTS, STATUS_TEXTS
 from apps.refunds.domain import payment_allocation
 
 ROOT = Path(settings.BASE_DIR)
+LESS = edit_lines._DISCOUNTED(money=Amount("1203.00", "USD"), name="Hat")
 _DEFINITIONS = {"define_message", "define_text", "define_format"}
 
 
@@ -48,14 +48,9 @@ def test_every_message_renders_in_english_and_german_with_its_parameters(templat
 
 
 def test_every_code_in_the_sources_is_registered_when_django_starts() -> None:
-    program = (
-        "import django, json; django.setup(); from apps.core.i18n.messages import templates; "
-        "print(json.dumps(list(templates)))"
-    )
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
-    command = [sys.executable, "-c", program]
-    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
-    registered = set(json.loads(result.stdout.splitlines()[-1]))
+    program = "import json; from apps.core.i18n.messages import templates; print(json.dumps(list(templates)))"
+    command = [sys.executable, "manage.py", "shell", "--no-imports", "--command", program]
+    registered = set(json.loads(subprocess.check_output(command, cwd=ROOT).splitlines()[-1]))
     used = set()
     for path in (ROOT / "apps").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -70,20 +65,13 @@ def test_every_code_in_the_sources_is_registered_when_django_starts() -> None:
     ("message", "english", "german"),
     [
         (
-            edit_lines._EDITED(
-                moves=[
-                    edit_lines._REMOVED(count=1, name="Cut off jeans"),
-                    edit_lines._DISCOUNTED(money=Amount("1203.00", "USD"), name="Hat"),
-                ]
-            ),
+            edit_lines._EDITED(moves=[edit_lines._REMOVED(count=1, name="Cut off jeans"), LESS]),
             "Edited: 1 × Cut off jeans removed; 1203.00 USD off Hat",
             "Bearbeitet: 1 × Cut off jeans entfernt; 1.203,00 USD Rabatt auf Hat",
         ),
         (
             payments._EVENT_MESSAGE(
-                kind=KIND_TEXTS["sale"],
-                amount=Amount("12.00", "USD"),
-                status=STATUS_TEXTS["success"],
+                kind=KIND_TEXTS["sale"], amount=Amount("12.00", "USD"), status=STATUS_TEXTS["success"]
             ),
             "Sale of 12.00 USD (Success)",
             "Zahlung über 12,00 USD (Erfolgreich)",
@@ -95,11 +83,7 @@ def test_every_code_in_the_sources_is_registered_when_django_starts() -> None:
             "Refunded 48.00 USD through this and that",
             "Erstattet: 48,00 USD über this and that",
         ),
-        (
-            between("48.00", 1200),
-            "must be between 48.00 and 1200",
-            "muss zwischen 48,00 und 1.200 liegen",
-        ),
+        (between("48.00", 1200), "must be between 48.00 and 1200", "muss zwischen 48,00 und 1.200 liegen"),
     ],
 )
 def test_parameters_are_shown_in_the_language_of_the_reader(message: Message, english: str, german: str) -> None:

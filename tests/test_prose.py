@@ -1,10 +1,8 @@
-"""Tests for plain wording in docstrings, comments, docs, the change log and texts for staff."""
-
 import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +25,7 @@ NOT_A_VERB = re.compile(
     r"For|One|Within|Without|These|When|None|At|Each|Every|Until|Some|Only|Also|Not|No|More|Two|"
     r"Several|That|This|If|Nothing|Anything|Everything"
 )
+ROOT_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 LONGEST_CHANGE = 100
 LONGEST_TEST_NAME = 12
 # Words that cannot begin the name of a test, because its subject comes first.
@@ -68,12 +67,7 @@ def _texts_of_code() -> Iterator[Text]:
 
 
 def _texts_of_docs() -> Iterator[Text]:
-    for path in [
-        ROOT / "README.md",
-        ROOT / "CONTRIBUTING.md",
-        ROOT / "CHANGELOG.md",
-        *sorted((ROOT / "docs").rglob("*.md")),
-    ]:
+    for path in [ROOT / name for name in ROOT_PAGES] + sorted((ROOT / "docs").rglob("*.md")):
         # The glossary also lists words to avoid.
         if path.name != "glossary.md":
             lines = path.read_text().splitlines()
@@ -88,17 +82,11 @@ def _texts_for_staff() -> Iterator[Text]:
             yield from ((", ".join(location for location, _ in message.locations), str(text)) for text in texts)
 
 
-def _odd_words(texts: Iterator[Text]) -> list[str]:
-    return [
-        f"{location}: {match[0]!r} in {text[:100]!r}" for location, text in texts for match in ODD_WORDS.finditer(text)
-    ]
+@pytest.mark.parametrize("get_texts", [_texts_of_code, _texts_of_docs, _texts_for_staff])
+def test_texts_use_plain_words(get_texts: Callable[[], Iterator[Text]]) -> None:
+    odd = [(place, match[0], text[:100]) for place, text in get_texts() for match in ODD_WORDS.finditer(text)]
 
-
-@pytest.mark.parametrize("texts", [_texts_of_code, _texts_of_docs, _texts_for_staff])
-def test_texts_use_plain_words(texts: object) -> None:
-    assert callable(texts)
-
-    assert _odd_words(texts()) == []
+    assert odd == []
 
 
 def test_odd_words_are_found_in_docstrings_and_comments(tmp_path: Path) -> None:
@@ -117,14 +105,10 @@ def test_function_docstrings_begin_with_a_verb() -> None:
         for node, line, docstring in _docstrings(path)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         and NOT_A_VERB.fullmatch(docstring.split(maxsplit=1)[0].strip(",.:;"))
-        and not _is_property(node)
+        and not any("property" in ast.dump(decorator) for decorator in node.decorator_list)
     ]
 
     assert violations == []
-
-
-def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any("property" in ast.dump(decorator) for decorator in node.decorator_list)
 
 
 def test_changelog_has_versions_and_short_lines() -> None:
@@ -142,6 +126,5 @@ def test_test_names_are_short_and_begin_with_their_subject() -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_")
     ]
 
-    assert [
-        "_".join(words) for words in names if len(words) > LONGEST_TEST_NAME or NO_SUBJECT.fullmatch(words[0])
-    ] == []
+    wrong = [words for words in names if len(words) > LONGEST_TEST_NAME or NO_SUBJECT.fullmatch(words[0])]
+    assert wrong == []

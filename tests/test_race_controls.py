@@ -16,39 +16,26 @@ RACES = {races.run_concurrently.__name__, races.run_while_uncommitted.__name__}
 
 @dataclass(frozen=True)
 class RaceCase:
-    """A test and its control.
-
-    Attributes:
-        name: The test as ``file.py::name``.
-        control: The control as ``file.py::name``, or an empty string.
-        bare: True if the test runs code concurrently but has no mark.
-    """
-
-    name: str
+    name: str  # as ``file.py::name``, like the control
     control: str
-    bare: bool
+    bare: bool  # the test runs code concurrently but has no mark
 
 
 def get_race_mark(function: ast.FunctionDef) -> dict[str, str]:
-    """Return the arguments of the test's ``race`` mark, which are ``control`` or ``no_guard``."""
     for mark in function.decorator_list:
         if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.race":
             return {str(word.arg): ast.literal_eval(word.value) for word in mark.keywords}
     return {}
 
 
-def get_called_names(function: ast.FunctionDef) -> Iterator[str]:
-    """Yield the names of the functions that a function calls."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            yield node.func.id
-
-
 def get_cases(path: Path) -> Iterator[RaceCase]:
     """Yield the tests in a file. Tests can run code concurrently through helper functions in the same file."""
     file = str(path.relative_to(TESTS))
     functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
-    calls = {node.name: set(get_called_names(node)) for node in functions}
+    calls = {
+        node.name: {getattr(call.func, "id", "") for call in ast.walk(node) if isinstance(call, ast.Call)}
+        for node in functions
+    }
     racing = set(RACES)
     while more := {name for name, called in calls.items() if called & racing} - racing:
         racing |= more
@@ -63,7 +50,6 @@ def get_cases(path: Path) -> Iterator[RaceCase]:
 
 @pytest.fixture(scope="module")
 def race_cases() -> list[RaceCase]:
-    """Return the tests of all files."""
     return [test for path in sorted(TESTS.rglob("test_*.py")) for test in get_cases(path)]
 
 

@@ -1,5 +1,3 @@
-"""Tests for registries: clear errors, the module that filled each entry, and the modules that are found by name."""
-
 import io
 import sys
 from collections.abc import Callable, Iterator
@@ -12,13 +10,7 @@ from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 
-from apps.core.registry import (
-    MODULE_NAMES,
-    AlreadyRegistered,
-    NotRegistered,
-    Registry,
-    registries,
-)
+from apps.core.registry import MODULE_NAMES, AlreadyRegistered, NotRegistered, Registry, registries
 
 APPS_FOLDER = settings.BASE_DIR / "apps"
 
@@ -30,7 +22,6 @@ def colors() -> Iterator[Registry[str, str]]:
 
 
 def run_module(name: str, code: str, **names: object) -> ModuleType:
-    """Run code as a module with this name."""
     module = ModuleType(name)
     vars(module).update(names)
     exec(compile(code, name, "exec"), vars(module))

@@ -1,5 +1,3 @@
-"""Tests for selecting tests for the second database: the listed files exist, and the right tests are selected."""
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,7 +8,6 @@ from tests.support.second_database import PATHS, TESTS, is_in_second_run
 
 
 def make_item(path: str, *markers: str, fixtures: tuple[str, ...] = ("db",)) -> pytest.Item:
-    """Return a test item with the attributes that ``is_in_second_run`` reads."""
     item: Any = SimpleNamespace(
         path=Path(TESTS / path),
         fixturenames=fixtures,

@@ -48,8 +48,6 @@ KEY = {"idempotency_key": "once"}
 
 
 class LogCollector(logging.Handler):
-    """A log handler that stores all lines, including DEBUG."""
-
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
         self.setFormatter(LineFormatter())
@@ -76,10 +74,7 @@ def log_collector() -> Iterator[LogCollector]:
 
 
 def run_staff_flow(shop: Shop) -> set[str]:
-    """Log in with wrong and correct passwords, set up a second factor, change the password and install an app.
-
-    Return the secrets that were used.
-    """
+    """Use passwords, a second factor and a new app as a staff member; return the secrets that were used."""
     user: User = factories.make_member(shop, owner=True, email="kim@example.com")
     user.set_password(STAFF_PASSWORD)
     user.save()
@@ -91,18 +86,14 @@ def run_staff_flow(shop: Shop) -> set[str]:
     secret = str(browser.get("/accounts/2fa/totp/activate/").context["form"].secret)
     browser.post("/accounts/2fa/totp/activate/", {"code": get_totp_code(secret)})
     seed = decrypt(Authenticator.objects.get(user=user, type=Authenticator.Type.RECOVERY_CODES).data["seed"])
-    recovery = browser.get("/accounts/2fa/recovery-codes/")
-    codes = set(recovery.context["unused_codes"])
-    browser.post(
-        "/accounts/password/change/",
-        {"oldpassword": STAFF_PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD},
-    )
+    codes = set(browser.get("/accounts/2fa/recovery-codes/").context["unused_codes"])
+    changed = {"oldpassword": STAFF_PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+    browser.post("/accounts/password/change/", changed)
     user.refresh_from_db()
     assert user.check_password(NEW_PASSWORD)
     add = f"/s/{shop.handle}/admin/shops/installation/add/"
-    page = browser.post(
-        add, {"form_key": browser.get(add).context["form_key"], "name": "App", "scope_customers": "read"}, follow=True
-    )
+    form = {"form_key": browser.get(add).context["form_key"], "name": "App", "scope_customers": "read"}
+    page = browser.post(add, form, follow=True)
     token = re.search(r"bko_[\w-]{20,}", page.text)
     assert token
     assert Client(headers={"X-Platform-Access-Token": token[0]}).get("/admin/api/2026-07/shop.json").status_code == 200
@@ -112,10 +103,7 @@ def run_staff_flow(shop: Shop) -> set[str]:
 
 
 def run_customer_flow(api: ApiClient, shop: Shop) -> set[str]:
-    """Create, invite and activate customers with passwords and idempotency keys, and run all jobs.
-
-    Return the secrets that were used.
-    """
+    """Create, invite and activate customers, and run all jobs; return the secrets that were used."""
     password = {"password": BUYER_PASSWORD, "password_confirmation": BUYER_PASSWORD}
     response = api.post("customers.json", {"customer": {"email": "a@example.com", **password}}, idempotency_key="first")
     assert response.status_code == 201
@@ -141,15 +129,13 @@ def run_customer_flow(api: ApiClient, shop: Shop) -> set[str]:
 
 
 def run_app_flow(api: ApiClient) -> set[str]:
-    """Send valid and invalid access tokens in every possible part of a request; return the tokens."""
     path = "/admin/api/2026-07/shop.json"
     for token in (WRONG_TOKEN, api.token):
         for headers in ({"X-Platform-Access-Token": token}, {"Authorization": f"Bearer {token}"}):
             Client(headers=headers).get(path)
         Client().get(path, {"access_token": token})
-        Client(headers={"X-Platform-Access-Token": token}).post(
-            path.replace("shop", "orders"), b"{", "application/json"
-        )
+        client = Client(headers={"X-Platform-Access-Token": token})
+        client.post(path.replace("shop", "orders"), b"{", "application/json")
     return {WRONG_TOKEN, api.token}
 
 
@@ -168,7 +154,6 @@ def run_authorization_flow(shop: Shop) -> set[str]:
 
 
 def read_stored_texts() -> Iterator[tuple[str, str]]:
-    """Yield the location and the text of all rows in the database, all sessions and all cache entries."""
     for model in apps.get_models():
         if model._meta.managed:
             with connection.cursor() as cursor:
@@ -195,15 +180,11 @@ def _get_text(value: Any) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def get_encodings(secret: str) -> list[str]:
-    """Return a secret as plain text, URL-encoded and Base64-encoded."""
-    return [secret, quote(secret, safe=""), base64.b64encode(secret.encode()).decode().rstrip("=")]
-
-
 def find_secrets(secrets: set[str], listener: LogCollector) -> list[str]:
-    """Return a message for each location that contains a secret."""
     texts = [("a log", line) for line in listener.heard] + list(read_stored_texts())
-    pattern = re.compile("|".join(re.escape(spelt) for secret in secrets for spelt in get_encodings(secret)))
+    base64_texts = {base64.b64encode(secret.encode()).decode().rstrip("=") for secret in secrets}
+    spellings = secrets | {quote(secret, safe="") for secret in secrets} | base64_texts
+    pattern = re.compile("|".join(map(re.escape, spellings)))
     matches = {(location, match[0]) for location, text in texts for match in pattern.finditer(text)}
     return [f"{location} holds {secret}" for location, secret in sorted(matches)]
 
@@ -222,13 +203,11 @@ def test_a_secret_is_found_wherever_it_is_kept(shop: Shop, log_collector: LogCol
     with shop_scope(shop):
         queue.enqueue("orders.cancellation", word="planted-3")
         record_event("shop/update", shop, actor="x", at=timezone.now(), changes={"name": ["", "planted-4"]})
-    browser = Client()
-    session = browser.session
+    session = Client().session
     session["word"] = "planted-5"
     session.save()
-    IdempotencyKey._base_manager.create(
-        shop=shop, installation=factories.make_installation(shop), key="k", body=zlib.compress(b"planted-8")
-    )
+    stored = {"installation": factories.make_installation(shop), "body": zlib.compress(b"planted-8")}
+    IdempotencyKey._base_manager.create(shop=shop, key="k", **stored)
 
     def found() -> set[str]:
         # Set the key in each attempt, because another test process may clear the cache.

@@ -14,6 +14,8 @@ import pytest
 from django.db import IntegrityError, OperationalError, connections, transaction
 from pytest_django import DjangoDbBlocker
 
+from tests.support.timing import wait_until
+
 Process = subprocess.Popen[str]
 SECONDS = 60
 # The timeout is longer than the time limit of a test, so that a writer that waits by mistake fails the test.
@@ -57,7 +59,6 @@ for line in sys.stdin:
 def database_path(
     tmp_path: Path, django_db_blocker: DjangoDbBlocker, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Path]:
-    """Create a database file with two tables, and configure all connection aliases for the file."""
     file = tmp_path / "writers.sqlite3"
     with contextlib.closing(sqlite3.connect(file)) as connection_:
         connection_.execute("PRAGMA journal_mode=WAL")
@@ -79,7 +80,6 @@ def database_path(
 
 @pytest.fixture
 def start_process(database_path: Path) -> Iterator[Callable[[], Process]]:
-    """Return a function that starts another process and waits until the process is ready."""
     started: list[Process] = []
 
     def start() -> Process:
@@ -92,9 +92,8 @@ def start_process(database_path: Path) -> Iterator[Callable[[], Process]]:
 
     yield start
     for child_process in started:
-        child_process.kill()
         with child_process:
-            assert child_process.stdin is not None
+            child_process.kill()
 
 
 def send_name(process: Process, name: str) -> None:
@@ -109,7 +108,6 @@ def read_reply(process: Process) -> str:
 
 
 def close_connections() -> None:
-    """Close this thread's connections."""
     for alias in ALIASES:
         connections[alias].close()
         del connections[alias]
@@ -143,10 +141,7 @@ def read_names(alias: str = "gated") -> list[str]:
 def wait_for_queue_length(path: Path, number: int) -> None:
     """Wait until ``number`` writers are in the queue, including the active writer."""
     inode = f":{Path(f'{path}-gate').stat().st_ino} "
-    deadline = time.monotonic() + SECONDS
-    while Path("/proc/locks").read_text().count(inode) != number:
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_until(lambda: Path("/proc/locks").read_text().count(inode), number.__eq__, seconds=SECONDS)
 
 
 def run_returning_writer(path: Path, alias: str) -> list[str]:

@@ -1,7 +1,4 @@
-"""Tests that single routes reject invalid input. ``tests/api/route_checks`` checks every route.
-
-See checks B1 to B28 in docs/reliability.md.
-"""
+"""Tests that single routes reject invalid input. ``tests/api/route_checks`` checks every route."""
 
 import pytest
 from rest_framework.request import Request
@@ -47,40 +44,26 @@ def test_versions_are_served_by_the_nearest_older_one(api: ApiClient, version: s
 @pytest.mark.parametrize(
     "path",
     [
-        "/admin/api/2099-01/shop.json",
-        "/admin/api/2026-13/shop.json",
-        "/admin/api/abc/shop.json",
-        "/admin/api//shop.json",
-        "/admin/api/2026-07/shop",
-        "/admin/api/2026-07/shop.xml",
-        "/admin/api/2026-07//shop.json",
-        "/admin/api/2026-07/SHOP.json",
-        "/admin/api/2026-07/",
-        "/admin/api/2026-07",
-        "/admin/api/",
-        "/admin/api",
-        "/admin/api/2026-07/../shop.json",
-        "/admin/api/2026-07/shop.json/",
+        *("/2099-01/shop.json", "/2026-13/shop.json", "/abc/shop.json", "//shop.json", "/2026-07/shop"),
+        *("/2026-07/shop.xml", "/2026-07//shop.json", "/2026-07/SHOP.json", "/2026-07/", "/2026-07", "/", ""),
+        *("/2026-07/../shop.json", "/2026-07/shop.json/"),
     ],
 )
 def test_paths_that_are_no_route_are_404_in_json(api: ApiClient, path: str) -> None:
-    response = api.http.get(path)
+    response = api.http.get(f"/admin/api{path}")
 
     assert_refusal(response, 404)
     assert response.json() == {"errors": "Not Found"}
 
 
-def test_a_bad_host_is_400_in_json(api: ApiClient) -> None:
-    assert_refusal(api.http.get("/admin/api/2026-07/shop.json", headers={"Host": "evil.example"}), 400)
+@pytest.mark.parametrize(("name", "value", "status"), [("Host", "evil.example", 400), ("Accept", "text/html", 406)])
+def test_a_bad_host_is_400_in_json(api: ApiClient, name: str, value: str, status: int) -> None:
+    assert_refusal(api.http.get("/admin/api/2026-07/shop.json", headers={name: value}), status)
 
 
 def test_headers_of_proxies_change_nothing(api: ApiClient) -> None:
     tag = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
-    headers = {
-        "X-Forwarded-For": "6.6.6.6",
-        "X-Forwarded-Host": "evil.example",
-        "X-HTTP-Method-Override": "DELETE",
-    }
+    headers = {"X-Forwarded-For": "6.6.6.6", "X-Forwarded-Host": "evil.example", "X-HTTP-Method-Override": "DELETE"}
 
     response = api.post("script_tags.json", tag, **headers)
 
@@ -98,12 +81,6 @@ def test_texts_come_back_byte_for_byte(api: ApiClient, shop: Shop, text: str) ->
     assert api.get("shop.json").json()["shop"]["name"] == text[:255]
 
 
-def test_answers_that_are_not_accepted_are_406(api: ApiClient) -> None:
-    response = api.http.get("/admin/api/2026-07/shop.json", headers={"Accept": "text/html"})
-
-    assert_refusal(response, 406)
-
-
 def test_a_defect_is_500_without_details(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(view: ShopView, request: Request) -> None:
         raise RuntimeError("secret detail")
@@ -111,6 +88,4 @@ def test_a_defect_is_500_without_details(api: ApiClient, monkeypatch: pytest.Mon
     monkeypatch.setattr(ShopView, "retrieve", fail)
     response = api.get("shop.json")
 
-    assert response.status_code == 500
-    assert response.json() == {"errors": "Internal Server Error"}
-    assert b"secret" not in response.content
+    assert (response.status_code, response.json()) == (500, {"errors": "Internal Server Error"})

@@ -1,24 +1,37 @@
-"""Cached rendered objects are never stale, and conditional requests match by entity tag."""
+"""Cached rendered objects are bounded and never stale, and conditional requests match by entity tag."""
 
 import gc
 import os
 import subprocess
 import sys
+import tracemalloc
 import weakref
+
+import orjson
+import pytest
 
 from apps.content.api.script_tags import ScriptTagSerializer
 from apps.content.models import ScriptTag
 from apps.core.rest.reading import render_cache
 from apps.core.rest.reading.query_plans import get_read_plan
+from apps.core.rest.reading.render_cache import RenderCache
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from tests.support.api_client import ApiClient
 from tests.support.factories import ScriptTagFactory
 
 
-def test_a_change_through_any_face_is_seen_at_once(api: ApiClient, shop: Shop) -> None:
-    tag = ScriptTagFactory.create(shop=shop, app=api.installation.app)
-    path = f"script_tags/{tag.pk}.json"
+@pytest.fixture
+def tag(api: ApiClient, shop: Shop) -> ScriptTag:
+    return ScriptTagFactory.create(shop=shop, app=api.installation.app)
+
+
+@pytest.fixture
+def path(tag: ScriptTag) -> str:
+    return f"script_tags/{tag.pk}.json"
+
+
+def test_a_change_through_any_face_is_seen_at_once(api: ApiClient, shop: Shop, tag: ScriptTag, path: str) -> None:
     assert api.get(path).json()["script_tag"]["cache"] is False
 
     with shop_scope(shop):
@@ -31,9 +44,7 @@ def test_a_change_through_any_face_is_seen_at_once(api: ApiClient, shop: Shop) -
     assert (by_update, by_save) == (True, False)
 
 
-def test_the_shops_time_zone_is_part_of_what_is_kept(api: ApiClient, shop: Shop) -> None:
-    tag = ScriptTagFactory.create(shop=shop, app=api.installation.app)
-    path = f"script_tags/{tag.pk}.json"
+def test_the_shops_time_zone_is_part_of_what_is_kept(api: ApiClient, shop: Shop, path: str) -> None:
     before = api.get(path).json()["script_tag"]["created_at"]
 
     with all_shops_scope():
@@ -44,21 +55,19 @@ def test_the_shops_time_zone_is_part_of_what_is_kept(api: ApiClient, shop: Shop)
     assert after.endswith("+09:00")
 
 
-def test_a_known_tag_is_304_until_something_changes(api: ApiClient, shop: Shop) -> None:
-    tag = ScriptTagFactory.create(shop=shop, app=api.installation.app)
-    for path in (f"script_tags/{tag.pk}.json", "script_tags.json"):
-        etag = api.get(path)["ETag"]
-        response = api.http.get(api.path(path), headers={"If-None-Match": etag})
+def test_a_known_tag_is_304_until_something_changes(api: ApiClient, tag: ScriptTag, path: str) -> None:
+    for url in (api.path(path), api.path("script_tags.json")):
+        etag = api.get(url)["ETag"]
+        response = api.http.get(url, headers={"If-None-Match": etag})
         tag.save()
-        changed = api.http.get(api.path(path), headers={"If-None-Match": etag})
+        changed = api.http.get(url, headers={"If-None-Match": etag})
 
         assert (response.status_code, response.content) == (304, b"")
         assert changed.status_code == 200
         assert changed["ETag"] != etag
 
 
-def test_a_tag_is_known_in_every_form_in_which_clients_send_it(api: ApiClient, shop: Shop) -> None:
-    path = f"script_tags/{ScriptTagFactory.create(shop=shop, app=api.installation.app).pk}.json"
+def test_a_tag_is_known_in_every_form_in_which_clients_send_it(api: ApiClient, path: str) -> None:
     etag = api.get(path)["ETag"]
 
     for header in (etag, etag.removeprefix("W/"), f'"other", {etag}', f'{etag},"other"'):
@@ -69,9 +78,7 @@ def test_a_tag_is_known_in_every_form_in_which_clients_send_it(api: ApiClient, s
     assert api.http.get(api.path(path), headers={"If-None-Match": '"other"'}).status_code == 200
 
 
-def test_a_tag_depends_on_the_fields_and_not_on_their_order(api: ApiClient, shop: Shop) -> None:
-    path = f"script_tags/{ScriptTagFactory.create(shop=shop, app=api.installation.app).pk}.json"
-
+def test_a_tag_depends_on_the_fields_and_not_on_their_order(api: ApiClient, path: str) -> None:
     assert api.get(path, fields="id,src")["ETag"] == api.get(path, fields="src,id")["ETag"]
     assert api.get(path, fields="id,src")["ETag"] != api.get(path, fields="id")["ETag"]
 
@@ -85,16 +92,15 @@ def test_a_tag_is_the_same_in_every_process() -> None:
         "V.context = N(currencies=frozenset('ijklm')); print(v._build_etag(3, 4))"
     )
 
-    def tag(seed: str) -> str:
+    def build_tag(seed: str) -> str:
         environment = {**os.environ, "PYTHONHASHSEED": seed, "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
         command = [sys.executable, "-c", program]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
-    assert tag("1") == tag("2")
+    assert build_tag("1") == build_tag("2")
 
 
-def test_rare_sets_of_fields_leave_no_compiled_code_behind(api: ApiClient, shop: Shop) -> None:
-    ScriptTagFactory.create(shop=shop, app=api.installation.app)
+def test_rare_sets_of_fields_leave_no_compiled_code_behind(api: ApiClient, tag: ScriptTag) -> None:
     api.get("script_tags.json", fields="id,cache")
     plan = weakref.ref(get_read_plan(ScriptTagSerializer, "2026-07", frozenset({"id", "cache"})))
 
@@ -106,13 +112,39 @@ def test_rare_sets_of_fields_leave_no_compiled_code_behind(api: ApiClient, shop:
 
 
 def test_two_shops_share_no_kept_object(
-    api: ApiClient, other_shop_api: ApiClient, shop: Shop, other_shop: Shop
+    api: ApiClient, other_shop_api: ApiClient, other_shop: Shop, tag: ScriptTag
 ) -> None:
-    mine = ScriptTagFactory.create(shop=shop, app=api.installation.app)
     ScriptTagFactory.create(shop=other_shop, app=other_shop_api.installation.app)
 
     own = api.get("script_tags.json").json()["script_tags"]
     foreign = other_shop_api.get("script_tags.json").json()["script_tags"]
 
-    assert [row["id"] for row in own] == [mine.pk]
-    assert mine.pk not in [row["id"] for row in foreign]
+    assert [row["id"] for row in own] == [tag.pk]
+    assert tag.pk not in [row["id"] for row in foreign]
+
+
+def test_cached_rows_take_the_memory_that_is_counted() -> None:
+    cache = RenderCache(10_000_000)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(1000):
+            cache.set(("customer", number), orjson.dumps({"id": number, "note": "n" * 1400}))
+        used_bytes = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+    assert used_bytes < 1.5 * cache._used
+
+
+def test_the_least_recently_used_leave_when_the_budget_is_spent() -> None:
+    cache = RenderCache(10_000)
+
+    for number in range(50):
+        cache.set(number, b"x" * 1000)
+        cache.get(0)
+
+    assert cache.get(0) == b"x" * 1000
+    assert cache.get(1) is None
+    assert cache._used <= 10_000

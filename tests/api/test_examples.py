@@ -25,7 +25,7 @@ from apps.core.tenancy.models import Installation, Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
 from apps.shops.domain import tokens
-from tests.api.test_operation_texts import remove_texts
+from tests.api.test_openapi import remove_texts
 from tests.samples import Sample, SampleContext, load_all_samples
 from tests.support.api_client import ApiClient
 from tests.support.rest.routes import Route, get_all_routes
@@ -150,23 +150,17 @@ def test_examples_are_made(
     current = get_descriptions(get_latest_version())
     examples: dict[str, dict[str, Example]] = {}
     failed: list[str] = []
-    for version in (
-        get_latest_version(),
-        *(other_version for other_version in get_served_versions() if other_version != get_latest_version()),
-    ):
+    for version in sorted(get_served_versions(), key=lambda version: version != get_latest_version()):
         descriptions = get_descriptions(version)
         for route in get_all_routes():
             operation = find_operation_id(route, version)
-            if (
-                operation is None
-                or not needs_example(route)
-                or (version != get_latest_version() and descriptions[operation] == current.get(operation))
-            ):
+            if operation is None or not needs_example(route):
+                continue
+            if version != get_latest_version() and descriptions[operation] == current.get(operation):
                 continue
             try:
-                examples.setdefault(operation, {})[version] = book.calm(
-                    store.example(route, samples[route.name], version)
-                )
+                example = store.example(route, samples[route.name], version)
+                examples.setdefault(operation, {})[version] = book.calm(example)
             except Exception as error:
                 failed.append(f"{version} {route.name}: {error!r:.500}")
 

@@ -8,7 +8,7 @@ from apps.core.rest.reading import pages
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.orders.models import Order
-from tests.support.api_client import ApiClient
+from tests.support.api_client import ApiClient, parse_links
 from tests.support.factories.customers import make_customer
 from tests.support.factories.orders import make_order
 from tests.support.types import JsonObject
@@ -29,11 +29,10 @@ def read_pages(api: ApiClient, query: JsonObject, path: str = "orders.json", nam
         while True:
             response = api.get(path, **query, limit=3, fields="id")
             id_lists.append([row["id"] for row in response.json()[name]])
-            links = response.headers.get("Link", "").split(",")
-            link = next((header for header in links if f'rel="{direction}"' in header), "")
-            if not link:
+            links = parse_links(response)
+            if direction not in links:
                 break
-            query = {"page_info": link.partition("page_info=")[2].partition(">")[0].partition("&")[0]}
+            query = {"page_info": links[direction].partition("page_info=")[2].partition("&")[0]}
     return id_lists
 
 

@@ -1,11 +1,12 @@
 """Parsers accept random input or reject it with a proper error, within a time limit.
 
-See check B30 in docs/reliability.md. The suite tries a few fixed inputs; ``make soak`` tries new ones.
+The suite tries a few fixed inputs; ``make soak`` tries new ones.
 """
 
 import io
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -21,7 +22,7 @@ from apps.content.domain.theme_archive import open_theme
 from apps.core.media.zip_reader import ArchiveRefused
 from apps.core.rest.exceptions import BadRequest
 from apps.core.rest.reading import keyset_pagination
-from apps.core.rest.resources.fields.scalar import PriceField
+from apps.core.rest.resources.fields import PriceField
 from apps.core.search_query import QuerySyntaxError, parse_query
 from apps.core.search_query.database import QueryValueError
 from apps.core.search_query.predicate import compile_filter
@@ -50,24 +51,8 @@ ZONE = ZoneInfo("America/New_York")
 WORDS = (
     *("AND", "OR", "NOT", "(", ")", '"', "\\", ":", ":>", ":<=", "*", "-", " ", ",", ".", "..", "\n"),
     *("email", "country", "tag", "created_at", "total_spent", "orders_count", "state", "line_items.sku"),
-    *(
-        "2025-07-02",
-        "T11:38:15Z",
-        "1",
-        "-1",
-        "0.5",
-        "1e9",
-        "NaN",
-        "true",
-        "a",
-        "é",
-        "😀",
-        "\u202e",
-        "\u200b",
-        "'",
-        "%",
-        "_",
-    ),
+    *("2025-07-02", "T11:38:15Z", "1", "-1", "0.5", "1e9", "NaN", "true"),
+    *("a", "é", "😀", "\u202e", "\u200b", "'", "%", "_"),
 )
 TEXTS = st.text(max_size=60) | st.lists(st.sampled_from(WORDS) | st.text(max_size=3), max_size=60).map("".join)
 JSON = st.recursive(
@@ -84,11 +69,9 @@ def run_examples(how: settings, strategy: st.SearchStrategy[Any], target: Callab
 @BOTH
 def test_the_search_parser_reads_or_refuses(how: settings, shop: Shop) -> None:
     def target(text: str) -> None:
-        try:
+        with suppress(QuerySyntaxError, QueryValueError):
             for condition in SEARCH.compile_alternatives(parse_query(text), zone=ZONE):
                 assert condition is not None
-        except (QuerySyntaxError, QueryValueError):
-            return
 
     with shop_scope(shop):
         run_examples(how, TEXTS, target)
@@ -98,10 +81,8 @@ def test_the_search_parser_reads_or_refuses(how: settings, shop: Shop) -> None:
 def test_the_filter_parser_reads_or_refuses(how: settings) -> None:
     def target(case: tuple[str, dict[str, object]]) -> None:
         text, payload = case
-        try:
+        with suppress(QuerySyntaxError):
             assert compile_filter(text)(payload) in {True, False}
-        except QuerySyntaxError:
-            return
 
     run_examples(how, st.tuples(TEXTS, st.dictionaries(st.sampled_from(WORDS), JSON, max_size=4)), target)
 
@@ -117,12 +98,10 @@ def test_a_page_token_is_ours_or_refused(how: settings) -> None:
     good = make_page_token()
 
     def target(token: str) -> None:
-        try:
+        with suppress(BadRequest):
             page = keyset_pagination.parse_page_request({"page_info": token}, shop_id=1, route="x")
-        except BadRequest:
-            return
-        assert token == good, "nobody else can sign"
-        assert page.filters == {"a": "b"}
+            assert token == good, "nobody else can sign"
+            assert page.filters == {"a": "b"}
 
     places = st.integers(0, len(good) - 1)
     changed = st.tuples(places, st.characters()).map(
@@ -139,11 +118,9 @@ def test_an_archive_is_unpacked_or_refused(how: settings) -> None:
     )
 
     def target(data: bytes) -> None:
-        try:
+        with suppress(ArchiveRefused):
             for _, reader in open_theme(io.BytesIO(data)):
                 assert len(reader.read()) <= 20 * 2**20
-        except ArchiveRefused:
-            return
 
     places = st.integers(0, len(good) - 1)
     patches = st.lists(st.tuples(places, st.integers(0, 255)), min_size=1, max_size=8)
@@ -181,13 +158,11 @@ def test_an_amount_is_exact_or_refused(how: settings, shop: Shop) -> None:
     field.field_name = "price"
 
     def target(value: object) -> None:
-        try:
+        with suppress(ValidationError):
             amount = field.run_validation(value)
-        except ValidationError:
-            return
-        assert isinstance(amount, Decimal)
-        assert amount.is_finite()
-        assert amount == Decimal(str(value))
+            assert isinstance(amount, Decimal)
+            assert amount.is_finite()
+            assert amount == Decimal(str(value))
 
     digits = st.from_regex(r"[+-]?[0-9٠-٩]{0,20}[.,]?[0-9]{0,6}(e[0-9]{1,3})?", fullmatch=True)
     numbers = st.decimals(allow_nan=True) | st.integers() | st.booleans() | st.lists(st.integers(), max_size=2)
@@ -198,17 +173,10 @@ def test_an_amount_is_exact_or_refused(how: settings, shop: Shop) -> None:
 @BOTH
 def test_a_moment_is_read_or_refused(how: settings) -> None:
     def target(text: str) -> None:
-        try:
-            moment = parse_timestamp(text, ZONE)
-        except InvalidDate:
-            pass
-        else:
-            assert moment.tzinfo is not None
-        try:
+        with suppress(InvalidDate):
+            assert parse_timestamp(text, ZONE).tzinfo is not None
+        with suppress(ValueError):
             start, end = parse_interval(text, ZONE)
-        except ValueError:
-            pass
-        else:
             assert start < end
 
     shaped = st.from_regex(

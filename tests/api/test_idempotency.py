@@ -1,17 +1,7 @@
-"""Idempotency keys: a repeated request has no effect and returns the first response.
-
-See checks M3 to M6 in docs/reliability.md.
-"""
-
 import io
-import json
-import threading
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from django.db import connection
-from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 from time_machine import TimeMachineFixture
@@ -21,14 +11,19 @@ from apps.core.rest.models import IdempotencyKey
 from apps.core.rest.requests.idempotency import delete_expired_keys
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import all_shops_scope
+from apps.core.types import Attrs
 from tests.support import factories
-from tests.support.api_client import ApiClient, ClientWith
-from tests.support.databases.races import run_unguarded, without_constraint
+from tests.support.api_client import ApiClient, ClientWith, Response
+from tests.support.databases.races import run_concurrently, run_unguarded, without_constraint
 from tests.support.factories.catalog import PNG, make_product
 from tests.support.servers.http import Server, send_response
 
 METAFIELD = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
 TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
+
+
+def post_tag(api: ApiClient, *, path: str = "script_tags.json", key: str = "k-1", **changes: object) -> Response:
+    return api.post(path, {"script_tag": TAG["script_tag"] | changes}, Idempotency_Key=key)
 
 
 def count_tags() -> int:
@@ -37,31 +32,24 @@ def count_tags() -> int:
 
 
 def test_the_same_request_again_replays_the_first_answer(api: ApiClient) -> None:
-    first = api.post("script_tags.json", TAG, Idempotency_Key="k-1")
-    second = api.post("script_tags.json", TAG, Idempotency_Key="k-1")
+    first, second = post_tag(api), post_tag(api)
 
     assert (first.status_code, second.status_code) == (201, 201)
-    assert first.content == second.content
-    assert first["Location"] == second["Location"]
-    assert second["Idempotent-Replayed"] == "true"
-    assert "Idempotent-Replayed" not in first
+    assert (first.content, first["Location"]) == (second.content, second["Location"])
+    assert (first.get("Idempotent-Replayed"), second["Idempotent-Replayed"]) == (None, "true")
     assert count_tags() == 1
 
 
 def test_another_body_or_path_under_a_key_is_422(api: ApiClient) -> None:
-    api.post("script_tags.json", TAG, Idempotency_Key="k-1")
+    post_tag(api)
 
-    other = {"script_tag": {**TAG["script_tag"], "cache": True}}
-    refused = api.post("script_tags.json", other, Idempotency_Key="k-1")
-
-    assert refused.status_code == 422
+    assert post_tag(api, cache=True).status_code == 422
+    assert post_tag(api, path="blogs.json").status_code == 422
     assert count_tags() == 1
 
 
 def test_another_query_under_a_key_is_422(api: ApiClient) -> None:
-    first = api.post("script_tags.json?fields=id", TAG, Idempotency_Key="k-1")
-    same = api.post("script_tags.json?fields=id", TAG, Idempotency_Key="k-1")
-    other = api.post("script_tags.json?fields=src", TAG, Idempotency_Key="k-1")
+    first, same, other = (post_tag(api, path=f"script_tags.json?fields={name}") for name in ("id", "id", "src"))
 
     assert (first.status_code, same["Idempotent-Replayed"], other.status_code) == (201, "true", 422)
     assert count_tags() == 1
@@ -91,30 +79,23 @@ class UnreadableBody(io.BytesIO):
     ("length", "status"), [("2097152", 413), ("9" * 5001, 413), ("x", 400)], ids=["large", "digits", "none"]
 )
 def test_a_body_beyond_the_limit_is_not_read_under_a_key(api: ApiClient, length: str, status: int) -> None:
-    announced = {"CONTENT_LENGTH": length, "wsgi.input": UnreadableBody()}
+    announced: Attrs = {"CONTENT_LENGTH": length, "wsgi.input": UnreadableBody(), "HTTP_IDEMPOTENCY_KEY": "k-1"}
 
-    response = api.http.post(
-        api.path("script_tags.json"),
-        b"{}",
-        content_type="application/json",
-        headers={"Idempotency-Key": "k-1"},
-        **announced,  # type: ignore[arg-type]
-    )
+    response = api.http.post(api.path("script_tags.json"), b"{}", content_type="application/json", **announced)
 
     assert response.status_code == status
 
 
 def test_a_key_belongs_to_one_installation(api: ApiClient, client_with: ClientWith) -> None:
-    api.post("script_tags.json", TAG, Idempotency_Key="k-1")
-    other = client_with("write_script_tags").post("script_tags.json", TAG, Idempotency_Key="k-1")
+    post_tag(api)
+    other = post_tag(client_with("write_script_tags"))
 
     assert "Idempotent-Replayed" not in other
     assert count_tags() == 2
 
 
 def test_a_refusal_is_not_stored(api: ApiClient) -> None:
-    refused = api.post("script_tags.json", {"script_tag": {}}, Idempotency_Key="k-1")
-    successful = api.post("script_tags.json", TAG, Idempotency_Key="k-1")
+    refused, successful = post_tag(api, src=""), post_tag(api)
 
     assert (refused.status_code, successful.status_code) == (422, 201)
 
@@ -137,18 +118,15 @@ def test_a_replay_downloads_nothing(api: ApiClient, in_shop: Shop, settings: Set
 
 @pytest.mark.parametrize("key", ["", "x" * 256])
 def test_a_key_that_is_none_is_400(api: ApiClient, key: str) -> None:
-    response = api.post("script_tags.json", TAG, Idempotency_Key=key)
-
-    assert response.status_code == 400
+    assert post_tag(api, key=key).status_code == 400
     assert count_tags() == 0
 
 
 def test_a_key_lives_for_24_hours(api: ApiClient, time_machine: TimeMachineFixture) -> None:
-    api.post("script_tags.json", TAG, Idempotency_Key="k-1")
+    post_tag(api)
     time_machine.move_to(timezone.now() + timedelta(hours=24, minutes=1))
-    replay = api.post("script_tags.json", TAG, Idempotency_Key="k-1")
 
-    assert "Idempotent-Replayed" not in replay
+    assert "Idempotent-Replayed" not in post_tag(api)
     assert count_tags() == 2
     time_machine.move_to(timezone.now() + timedelta(hours=24, minutes=1))
     with all_shops_scope():
@@ -159,23 +137,13 @@ def test_a_key_lives_for_24_hours(api: ApiClient, time_machine: TimeMachineFixtu
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(control="test_the_work_is_done_twice_without_the_unique_key")
-def test_many_at_once_do_the_work_once(client_with: ClientWith) -> None:
+def test_many_at_once_do_the_work_once(client_with: ClientWith, shop: Shop) -> None:
     api = client_with("write_script_tags")
-    token, path, body = api.token, api.path("script_tags.json"), json.dumps(TAG).encode()
-    responses: list[Any] = []
-    start = threading.Barrier(20)
 
-    def call() -> None:
-        start.wait()
-        client = Client(headers={"X-Platform-Access-Token": token, "Idempotency-Key": "once"})
-        responses.append(client.post(path, body, content_type="application/json"))
-        connection.close()
+    def post() -> Response:
+        return post_tag(ApiClient(api.token, api.installation))
 
-    threads = [threading.Thread(target=call) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    responses = run_concurrently(shop, *[post] * 20)
 
     successful = [response for response in responses if response.status_code == 201]
     conflicts = [response for response in responses if response.status_code != 201]
@@ -190,12 +158,11 @@ def test_many_at_once_do_the_work_once(client_with: ClientWith) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_the_work_is_done_twice_without_the_unique_key(api: ApiClient, shop: Shop) -> None:
     """Show what goes wrong without the constraint: neither request sees the other request's uncommitted key."""
-
     # Use separate tokens: requests with one token would wait for each other to update the token's last use.
     clients = [ApiClient(factories.make_token(api.installation), api.installation) for _ in range(2)]
 
     def post() -> int:
-        return clients.pop().post("script_tags.json", TAG, Idempotency_Key="once").status_code
+        return post_tag(clients.pop()).status_code
 
     with without_constraint(IdempotencyKey, "installation_id", "key"):
         assert run_unguarded(shop, post, post) == 201

@@ -1,5 +1,3 @@
-"""The Postman collection contains every operation of the OpenAPI document, as a request that can be sent."""
-
 import json
 import re
 from typing import Any
@@ -7,7 +5,6 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import resolve
-from jsonschema import Draft202012Validator
 
 from apps.core.rest.management.commands import openapi
 from apps.core.rest.openapi.generators import get_latest_document
@@ -71,11 +68,7 @@ def test_bodies_are_the_examples_of_the_document() -> None:
         assert ("body" in item["request"]) is (body is not None), item["name"]
         if body is None:
             continue
-        content = body["content"]["application/json"]
-        example_body = json.loads(item["request"]["body"]["raw"])
-        assert example_body == content["example"]
-        schema = {**content["schema"], "components": get_latest_document()["components"]}
-        assert Draft202012Validator(schema).is_valid(example_body), item["name"]
+        assert json.loads(item["request"]["body"]["raw"]) == body["content"]["application/json"]["example"]
         assert {"key": "Content-Type", "value": "application/json"} in item["request"]["header"]
 
 
@@ -92,16 +85,17 @@ def test_optional_filters_are_disabled_and_needed_parameters_are_not() -> None:
 
 
 def test_the_check_finds_each_file_that_is_out_of_date(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    for name in ("DOCUMENT_PATH", "POSTMAN_PATH", "CHANGELOG_PATH"):
+    kinds: dict[str, dict[str, bool]] = {
+        "DOCUMENT_PATH": {},
+        "POSTMAN_PATH": {"postman": True},
+        "CHANGELOG_PATH": {"changelog": True},
+    }
+    for name in kinds:
         copy = tmp_path / getattr(openapi, name).name
         copy.write_text(getattr(openapi, name).read_text())
         monkeypatch.setattr(openapi, name, copy)
     call_command("openapi", check=True)
-    for name, options in (
-        ("DOCUMENT_PATH", {}),
-        ("POSTMAN_PATH", {"postman": True}),
-        ("CHANGELOG_PATH", {"changelog": True}),
-    ):
+    for name, options in kinds.items():
         path = getattr(openapi, name)
         text = path.read_text()
         path.write_text(text + "old\n")

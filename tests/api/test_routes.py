@@ -4,6 +4,7 @@ One test per route creates the rows of the route's sample request and runs all c
 """
 
 from collections import Counter
+from operator import attrgetter
 
 import pytest
 from pytest_django import Settings
@@ -24,10 +25,6 @@ ROUTES = get_all_routes()
 with_tokens = pytest.mark.shop_with(fill=Tokens.create)
 
 
-def get_name(route: Route) -> str:
-    return route.name
-
-
 @pytest.fixture
 def case(route: Route, shop: Shop, shared_rows: Tokens) -> RouteCase:
     """Return the route with the rows that its sample request needs."""
@@ -36,7 +33,7 @@ def case(route: Route, shop: Shop, shared_rows: Tokens) -> RouteCase:
 
 @pytest.mark.both_databases
 @with_tokens
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.name in SAMPLES], ids=get_name)
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.name in SAMPLES], ids=attrgetter("name"))
 def test_route_passes_all_checks(
     case: RouteCase, settings: Settings, subtests: pytest.Subtests, pytestconfig: pytest.Config
 ) -> None:
@@ -68,7 +65,7 @@ WRITTEN = {"PUT blogs/<id>.json", "POST custom_collections.json"}
 
 
 @with_tokens
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.name in WRITTEN], ids=get_name)
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.name in WRITTEN], ids=attrgetter("name"))
 def test_written_read_only_fields_are_reported(case: RouteCase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat all fields as read-only, so that every write is reported."""
     monkeypatch.setattr(forged_bodies, "get_writable_properties", lambda schema: {})

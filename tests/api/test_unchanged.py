@@ -21,44 +21,34 @@ def build_full_bodies() -> list[tuple[str, JsonObject]]:
     """Return pairs of a creation path and a body with all nested objects."""
     picture = {"attachment": ATTACHMENT, "filename": "a.png", "alt": "A"}
     rows = {"metafields": [{"namespace": "n", "key": "k", "type": "number_decimal", "value": "1.0"}]}
+    product = {
+        "options": [{"name": "Colour", "values": ["Sand", "Olive"]}],
+        "variants": [
+            {"option1": "Sand", "price": "19.90", "weight": 1.5, "weight_unit": "lb", "sku": "a"},
+            {"option1": "Olive", "price": "9", "grams": 333, "compare_at_price": "10.5"},
+        ],
+        "images": [picture, picture],
+    }
+    customer = {
+        "email": "Ann@Example.com",
+        "first_name": "Ann Marie",
+        "last_name": "van Dyke",
+        "phone": "+16135550135",
+        "addresses": [
+            {"address1": "1 Main St", "country": "Canada", "province": "ON", "name": "Ann van Dyke"},
+            {"address1": "2 Main St", "address2": "", "country_code": "US", "company": "Acme"},
+        ],
+        "email_marketing_consent": {"state": "subscribed", "consent_updated_at": "2024-01-01T00:00:00Z"},
+        "sms_marketing_consent": {"state": "pending"},
+        "tags": "b, a",
+        "tax_exemptions": ["CA_BC_RESELLER_EXEMPTION"],
+    }
     return [
-        (
-            "products.json",
-            {
-                "product": PRODUCT["product"]
-                | rows
-                | {
-                    "options": [{"name": "Colour", "values": ["Sand", "Olive"]}],
-                    "variants": [
-                        {"option1": "Sand", "price": "19.90", "weight": 1.5, "weight_unit": "lb", "sku": "a"},
-                        {"option1": "Olive", "price": "9", "grams": 333, "compare_at_price": "10.5"},
-                    ],
-                    "images": [picture, picture],
-                }
-            },
-        ),
+        ("products.json", {"product": PRODUCT["product"] | rows | product}),
         ("custom_collections.json", {"custom_collection": {"title": "Bags", "image": picture, "published": False}}),
         ("smart_collections.json", {"smart_collection": SMART["smart_collection"] | {"image": picture}}),
         ("blogs/{blog}/articles.json", {"article": ARTICLE["article"] | rows | {"image": picture, "tags": "b, a"}}),
-        (
-            "customers.json",
-            {
-                "customer": {
-                    "email": "Ann@Example.com",
-                    "first_name": "Ann Marie",
-                    "last_name": "van Dyke",
-                    "phone": "+16135550135",
-                    "addresses": [
-                        {"address1": "1 Main St", "country": "Canada", "province": "ON", "name": "Ann van Dyke"},
-                        {"address1": "2 Main St", "address2": "", "country_code": "US", "company": "Acme"},
-                    ],
-                    "email_marketing_consent": {"state": "subscribed", "consent_updated_at": "2024-01-01T00:00:00Z"},
-                    "sms_marketing_consent": {"state": "pending"},
-                    "tags": "b, a",
-                    "tax_exemptions": ["CA_BC_RESELLER_EXEMPTION"],
-                }
-            },
-        ),
+        ("customers.json", {"customer": customer}),
         ("orders.json", ORDER),
     ]
 

@@ -4,6 +4,7 @@ The tests import into the same installation after deleting everything, so all ro
 """
 
 import gzip
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +31,8 @@ from apps.core.rest.reading import render_cache
 from apps.core.tenancy.models import Shop, User
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.core.tenancy.shop_owned import ShopOwned
+from apps.core.types import Attrs
+from apps.inventory.models import Location
 from apps.orders.models import Order
 from apps.webhooks.domain.engine.fan_out import create_deliveries
 from apps.webhooks.models import Delivery
@@ -55,15 +58,12 @@ def test_every_table_moves_or_is_left_out_for_a_reason() -> None:
 
 
 def get_rows(shop_id: int) -> dict[str, list[Any]]:
-    """Return every row of a shop, by table."""
     with all_shops_scope():
         return {table.name: [repr(row) for row in table.rows(shop_id)] for table in schema.list_tables()}
 
 
 def run_command(command: str, *arguments: object) -> str:
-    from io import StringIO
-
-    out = StringIO()
+    out = io.StringIO()
     call_command(command, *map(str, arguments), stdout=out)
     return out.getvalue()
 
@@ -78,7 +78,6 @@ def empty_installation() -> None:
 
 
 def create_rows(shop: Shop, word: str) -> ApiClient:
-    """Create rows of many types, all with a word that occurs in no other shop."""
     installation = factories.make_installation(shop, name=f"App of {word}")
     api = ApiClient(factories.make_token(installation), installation)
     bodies: JsonObject = {
@@ -107,12 +106,11 @@ def test_a_shop_leaves_and_comes_back_the_same(media_root: Path, tmp_path: Path,
 
     assert output.startswith(f"Exported {shop.domain} as of ")
     parts = [path for path in archive.rglob("*") if path.is_file()]
-    archive_bytes = b"".join(
-        gzip.decompress(model.read_bytes()) if model.suffix == ".gz" else model.read_bytes() for model in parts
+    contents = b"".join(
+        gzip.decompress(part.read_bytes()) if part.suffix == ".gz" else part.read_bytes() for part in parts
     )
-    assert b"mine" in archive_bytes
-    assert b"theirs" not in archive_bytes
-    assert api.installation.app.api_secret.encode() not in archive_bytes
+    secret = api.installation.app.api_secret.encode()
+    assert (b"mine" in contents, b"theirs" in contents, secret in contents) == (True, False, False)
     with pytest.raises(CommandError, match="contains a finished archive"):
         call_command("export_shop", shop.domain, archive)
     with pytest.raises(CommandError, match="The shop already exists here"):
@@ -185,9 +183,6 @@ def _make_manifest_older(archive: Path) -> None:
 
 
 def _take_shop_id(location: int) -> None:
-    """Create another shop with the given id."""
-    from apps.inventory.models import Location
-
     other = Shop.objects.create(id=5, domain="other.example", handle="other", name="Other", email="o@other.example")
     with shop_scope(other):
         Location.objects.create(id=location, shop=other, name="Elsewhere")
@@ -216,19 +211,11 @@ def test_a_staging_copy_sends_nothing(media_root: Path, tmp_path: Path, mailoutb
 
     assert "match the archive" in run_command("import_shop", archive, "--verify", "--as-copy", "staging.example")
     copy, after = Shop.objects.get(), get_rows(shop.pk)
-    assert (copy.pk, copy.domain, copy.handle, copy.copied_from) == (
-        shop.pk,
-        "staging.example",
-        "staging",
-        shop.domain,
-    )
-    assert {name for name, rows in before.items() if rows and not after[name]} == {
-        "api_idempotencykey",
-        "content_scripttag",
-        "fulfillment_pull",
-        "jobs_job",
-        "webhooks_subscription",
-    }
+    expected = (shop.pk, "staging.example", "staging", shop.domain)
+    assert (copy.pk, copy.domain, copy.handle, copy.copied_from) == expected
+    emptied = {name for name, rows in before.items() if rows and not after[name]}
+    expected_tables = "api_idempotencykey content_scripttag fulfillment_pull jobs_job webhooks_subscription"
+    assert sorted(emptied) == expected_tables.split()
     changed = {name for name, rows in after.items() if rows and rows != before[name]}
     assert changed == {"shops_shop", "shops_accesstoken", "shops_installation", "payments_paymenthandlerconfig"}
     assert api.get("shop.json").status_code == 401
@@ -240,9 +227,8 @@ def test_a_staging_copy_sends_nothing(media_root: Path, tmp_path: Path, mailoutb
         job.refresh_from_db()
         assert (job.state, job.attempts) == (Job.State.FAILED, 1)
         assert f"this shop is a copy of {shop.domain}" in job.error
-        products.update_product(
-            Product.objects.get(), {"title": "Changed"}, ProductParts(), actor="system", at=timezone.now()
-        )
+        by: Attrs = {"actor": "system", "at": timezone.now()}
+        products.update_product(Product.objects.get(), {"title": "Changed"}, ProductParts(), **by)
     with all_shops_scope():
         while create_deliveries().events:
             pass

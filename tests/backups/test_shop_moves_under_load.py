@@ -77,7 +77,6 @@ def read_archived_ids(archive: Path) -> set[int]:
 
 
 def read_ids(api: ApiClient) -> Iterator[int]:
-    """Yield the ids of all script tags, from all pages."""
     last = 0
     while page := api.get("script_tags.json", limit=250, since_id=last).json()["script_tags"]:
         yield from (row["id"] for row in page)
@@ -150,9 +149,8 @@ def test_jobs_of_a_read_only_shop_wait_while_other_shops_continue(
         assert set(Pending.objects.values_list("shop_id", flat=True)) == {moving.pk}
         lanes = {shop.pk: Endpoint.objects.get(shop=shop).pk for shop in (moving, other)}
     assert {waiting.endpoint for waiting in scan_endpoints()} == {lanes[other.pk]}
-    assert {delivery.shop for delivery in claim_deliveries(dict.fromkeys(lanes.values(), 10), AttemptKind.DUE)} == {
-        other.pk
-    }
+    claimed = claim_deliveries(dict.fromkeys(lanes.values(), 10), AttemptKind.DUE)
+    assert {delivery.shop for delivery in claimed} == {other.pk}
     queue.notify_stale_jobs()
     for at in (timezone.now(), timezone.now() + timedelta(days=100)):
         run_periodic_tasks(hourly_tasks, at)
@@ -174,15 +172,12 @@ def test_jobs_of_a_read_only_shop_wait_while_other_shops_continue(
                     continue
                 with pytest.raises(DatabaseError) as error_info:
                     cursor.execute(statement)
-                assert (is_read_only_shop_error(error_info.value), is_transient_db_error(error_info.value)) == (
-                    True,
-                    True,
-                ), table
+                assert is_read_only_shop_error(error_info.value), table
+                assert is_transient_db_error(error_info.value), table
                 rejecting_tables.add(table)
     assert len(rejecting_tables) > 20
-    assert {apps.get_model(label)._meta.label for label in read_only._ALLOWED_OPERATIONS} == set(
-        read_only._ALLOWED_OPERATIONS
-    )
+    labels = set(read_only._ALLOWED_OPERATIONS)
+    assert {apps.get_model(label)._meta.label for label in labels} == labels
 
     run_command("set_shop_read_only", moving.domain, "--off")
     assert queue.run_job(jobs[moving.pk])

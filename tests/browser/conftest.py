@@ -1,5 +1,3 @@
-"""Fixtures for tests in a real browser with a live server, and for accessibility checks with axe."""
-
 import os
 import pathlib
 from collections.abc import Iterator
@@ -17,6 +15,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.scope import shop_scope
 from tests.support import factories, services
 from tests.support.browser.pages import BrowserPage, Open
 
@@ -61,12 +60,21 @@ def logged_in_page(browser: Browser, live_server: LiveServer, client: Client, se
 
 
 @pytest.fixture
-def committed_shop(transactional_db: None) -> Shop:
-    """Return a committed shop, which the live server can read."""
-    return factories.make_shop(domain="acme.example", name="Acme", timezone="America/New_York")
+def committed_shop(transactional_db: None) -> Iterator[Shop]:
+    """Yield a shop that the live server can read, in its scope."""
+    shop = factories.make_shop(domain="acme.example", name="Acme", timezone="America/New_York")
+    with shop_scope(shop):
+        yield shop
 
 
 @pytest.fixture
 def owner(committed_shop: Shop) -> User:
-    """Return the shop's account owner."""
     return factories.make_member(committed_shop, owner=True, email="kim@example.com", first_name="Kim", last_name="Lee")
+
+
+@pytest.fixture
+def window(logged_in_page: Open, committed_shop: Shop, owner: User) -> Iterator[BrowserPage]:
+    """Yield the owner's page. The test fails if the page has problems."""
+    window = logged_in_page(owner, committed_shop)
+    yield window
+    assert window.problems == []

@@ -1,5 +1,3 @@
-"""Tests for user flows such as logging in, installing an app and searching, some with the keyboard only."""
-
 import time
 from decimal import Decimal
 
@@ -11,7 +9,7 @@ from apps.core.events.models import Event
 from apps.core.tenancy.models import AccessToken, Installation, Membership, Shop, User
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from tests.support import factories
-from tests.support.browser.pages import Open
+from tests.support.browser.pages import BrowserPage, Open
 from tests.support.factories.catalog import make_product
 from tests.support.factories.content import make_blog
 from tests.support.factories.orders import get_available, make_order, make_variant
@@ -48,9 +46,7 @@ def test_logging_in_with_a_code_and_out_again(logged_in_page: Open, committed_sh
 
 
 def test_typing_begins_where_it_is_wanted(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
-    """Check that login and add forms focus the first field, and that change forms focus no field."""
-    with shop_scope(committed_shop):
-        blog = make_blog()
+    blog = make_blog()
     window = logged_in_page(owner, committed_shop)
 
     assert logged_in_page(None, committed_shop).open("/accounts/login/").evaluate(FOCUSED) == "login"
@@ -68,9 +64,9 @@ def test_typing_begins_where_it_is_wanted(logged_in_page: Open, committed_shop: 
     ],
 )
 def test_focus_moves_to_the_first_wrong_field_after_a_refused_save(
-    logged_in_page: Open, committed_shop: Shop, owner: User, name: str, typed: dict[str, str]
+    window: BrowserPage, name: str, typed: dict[str, str]
 ) -> None:
-    page = logged_in_page(owner, committed_shop).go(name)
+    page = window.go(name)
     # Delay Django's own script, which focuses the first field, until all other scripts have run.
     page.route("**/admin/js/change_form.js", _delay_script)
     for field, text in typed.items():
@@ -89,9 +85,7 @@ def _delay_script(route: Route) -> None:
     route.continue_()
 
 
-def test_an_app_is_installed_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
-    window = logged_in_page(owner, committed_shop)
-
+def test_an_app_is_installed_by_keyboard(window: BrowserPage) -> None:
     page = window.go("shops_installation_add")
     page.get_by_label("Name").fill("Warehouse sync")
     page.get_by_role("group", name="Products, variants").get_by_label("View and edit").press("Space")
@@ -104,42 +98,36 @@ def test_an_app_is_installed_by_keyboard(logged_in_page: Open, committed_shop: S
     assert token not in page.content()
     with all_shops_scope():
         assert Installation.objects.get().scopes == ["write_products"]
-    assert window.problems == []
 
 
-def test_a_double_click_makes_one_token(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+def test_a_double_click_makes_one_token(window: BrowserPage, committed_shop: Shop) -> None:
     installation = factories.make_installation(committed_shop)
-    window = logged_in_page(owner, committed_shop)
 
     page = window.go("shops_installation_change", installation.pk)
     page.get_by_role("button", name="Create token").dblclick()
     expect(page.get_by_label("Access token")).to_be_visible()
     page.wait_for_load_state("networkidle")
 
-    with shop_scope(committed_shop):
-        wait_until(AccessToken.objects.filter(installation=installation).count, lambda rows: rows > 0)
-        assert AccessToken.objects.filter(installation=installation).count() == 1
+    wait_until(AccessToken.objects.filter(installation=installation).count, lambda rows: rows > 0)
+    assert AccessToken.objects.filter(installation=installation).count() == 1
 
 
 @pytest.mark.parametrize("kind", ["capture", "sale"])
-def test_double_clicks_take_payments_once(logged_in_page: Open, committed_shop: Shop, owner: User, kind: str) -> None:
+def test_double_clicks_take_payments_once(window: BrowserPage, committed_shop: Shop, kind: str) -> None:
     authorization = {"kind": "authorization", "status": "success", "amount": Decimal("20.00")}
     transactions, button = ([authorization], "Capture payment") if kind == "capture" else ([], "Mark 20.00 USD as paid")
     order = make_order(committed_shop, transactions=transactions)
-    window = logged_in_page(owner, committed_shop)
 
     page = window.go("orders_order_change", order.pk)
     page.get_by_role("button", name=button).dblclick()
     expect(page.get_by_role("button", name=button)).to_be_hidden()
     page.wait_for_load_state("networkidle")
 
-    with shop_scope(committed_shop):
-        rows = order.transactions.filter(kind=kind)
-        assert [row.amount for row in rows] == [Decimal("20.00")]
-    assert window.problems == []
+    rows = order.transactions.filter(kind=kind)
+    assert [row.amount for row in rows] == [Decimal("20.00")]
 
 
-def test_double_clicks_cancel_and_refund_an_order_once(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+def test_double_clicks_cancel_and_refund_an_order_once(window: BrowserPage, committed_shop: Shop) -> None:
     variant = make_variant(committed_shop, stock=3)
     order = make_order(
         committed_shop,
@@ -147,7 +135,6 @@ def test_double_clicks_cancel_and_refund_an_order_once(logged_in_page: Open, com
         inventory_behaviour="decrement_obeying_policy",
         transactions=[{"kind": "sale", "status": "success", "amount": Decimal("10.00")}],
     )
-    window = logged_in_page(owner, committed_shop)
 
     page = window.go("orders_order_cancel", order.pk)
     page.get_by_label("Refund amount, at most 10.00 USD").fill("10")
@@ -159,17 +146,14 @@ def test_double_clicks_cancel_and_refund_an_order_once(logged_in_page: Open, com
     page.wait_for_load_state("networkidle")
 
     assert get_available(variant) == 3
-    with shop_scope(committed_shop):
-        assert Event.objects.filter(topic="orders/cancelled").count() == 1
-        assert [row.amount for row in order.transactions.filter(kind="refund")] == [Decimal("10.00")]
-    assert window.problems == []
+    assert Event.objects.filter(topic="orders/cancelled").count() == 1
+    assert [row.amount for row in order.transactions.filter(kind="refund")] == [Decimal("10.00")]
 
 
-def test_a_cancellation_sent_again_happens_once(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+def test_a_cancellation_sent_again_happens_once(window: BrowserPage, committed_shop: Shop) -> None:
     variant = make_variant(committed_shop, stock=3)
     line = {"variant_id": variant.pk, "quantity": 2}
     order = make_order(committed_shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
-    window = logged_in_page(owner, committed_shop)
     page = window.go("orders_order_cancel", order.pk)
     form = page.locator("form", has=page.get_by_role("button", name="Cancel order"))
     form.get_by_role("button", name="Cancel order").click()
@@ -182,14 +166,11 @@ def test_a_cancellation_sent_again_happens_once(logged_in_page: Open, committed_
         form.evaluate("form => HTMLFormElement.prototype.submit.call(form)")
 
     assert get_available(variant) == 3
-    with shop_scope(committed_shop):
-        assert Event.objects.filter(topic="orders/cancelled").count() == 1
-    assert window.problems == []
+    assert Event.objects.filter(topic="orders/cancelled").count() == 1
 
 
-def test_the_search_opens_and_leads_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+def test_the_search_opens_and_leads_by_keyboard(window: BrowserPage, committed_shop: Shop) -> None:
     factories.make_installation(committed_shop, name="Larkspur sync")
-    window = logged_in_page(owner, committed_shop)
 
     page = window.go()
     page.keyboard.press("Control+k")
@@ -198,8 +179,6 @@ def test_the_search_opens_and_leads_by_keyboard(logged_in_page: Open, committed_
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**/shops/installation/*/change/")
-
-    assert window.problems == []
 
 
 def test_guide_headings_stay_in_place_while_images_load(
@@ -218,8 +197,7 @@ def test_guide_headings_stay_in_place_while_images_load(
     assert window.problems == []
 
 
-def test_the_search_switches_light_and_dark(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
-    window = logged_in_page(owner, committed_shop)
+def test_the_search_switches_light_and_dark(window: BrowserPage) -> None:
     page = window.go("orders_order_changelist")
     address, html, field = page.url, page.locator("html"), page.get_by_role("searchbox", name="Search", exact=True)
 
@@ -245,12 +223,9 @@ def test_the_search_switches_light_and_dark(logged_in_page: Open, committed_shop
     assert page.url == address
     assert page.reload()
     expect(html).to_contain_class("dark")
-    assert window.problems == []
 
 
-def test_the_filters_work_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
-    window = logged_in_page(owner, committed_shop)
-
+def test_the_filters_work_by_keyboard(window: BrowserPage) -> None:
     page = window.go("events_event_changelist")
     page.get_by_role("button", name="Filters").press("Enter")
     page.get_by_label("By when").select_option(label="Last 7 days")
@@ -262,12 +237,9 @@ def test_the_filters_work_by_keyboard(logged_in_page: Open, committed_shop: Shop
     expect(page.get_by_label("By when")).to_have_value("7")
     page.keyboard.press("Escape")
     expect(page.get_by_label("By when")).to_be_hidden()
-    assert window.problems == []
 
 
-def test_typed_filters_stay_when_another_is_sent(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
-    window = logged_in_page(owner, committed_shop)
-
+def test_typed_filters_stay_when_another_is_sent(window: BrowserPage) -> None:
     page = window.go("orders_order_changelist")
     page.get_by_role("button", name="Filters").press("Enter")
     page.get_by_label("By financial status").select_option(label="Paid")
@@ -283,12 +255,9 @@ def test_typed_filters_stay_when_another_is_sent(logged_in_page: Open, committed
     ]  # fmt: skip
     # Unused filters are not part of the URL.
     assert not [name for name in ("channel=", "sending=", "test__exact=") if name in page.url]
-    assert window.problems == []
 
 
-def test_the_first_tab_stop_leads_to_the_content(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
-    window = logged_in_page(owner, committed_shop)
-
+def test_the_first_tab_stop_leads_to_the_content(window: BrowserPage) -> None:
     page = window.go()
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
@@ -297,11 +266,10 @@ def test_the_first_tab_stop_leads_to_the_content(logged_in_page: Open, committed
     expect(page.get_by_role("main")).to_be_focused()
 
 
-def test_shops_are_switched_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+def test_shops_are_switched_by_keyboard(window: BrowserPage, owner: User) -> None:
     other = factories.make_shop(domain="nova.example", name="Nova")
     with shop_scope(other):
         Membership.objects.create(shop=other, user=owner, account_owner=True)
-    window = logged_in_page(owner, committed_shop)
 
     page = window.go()
     page.get_by_role("button", name="Acme").press("Enter")
@@ -311,9 +279,7 @@ def test_shops_are_switched_by_keyboard(logged_in_page: Open, committed_shop: Sh
     expect(page.get_by_role("navigation", name="Menu").get_by_text("nova.example")).to_be_visible()
 
 
-def test_a_preset_chooses_its_levels(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
-    window = logged_in_page(owner, committed_shop)
-
+def test_a_preset_chooses_its_levels(window: BrowserPage) -> None:
     page = window.go("staff_membership_add")
     page.get_by_label("Start with a preset").select_option(label="Support")
 
@@ -335,9 +301,7 @@ def test_the_menu_opens_on_a_phone(logged_in_page: Open, committed_shop: Shop, o
     page.wait_for_url("**/staff/membership/")
 
 
-def test_the_colours_are_chosen_once_for_all_pages(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
-    window = logged_in_page(owner, committed_shop)
-
+def test_the_colours_are_chosen_once_for_all_pages(window: BrowserPage) -> None:
     page = window.open("/accounts/profile/")
     page.get_by_role("button", name="Light / dark").click()
     expect(page.locator("html")).to_have_class("dark")
@@ -346,9 +310,7 @@ def test_the_colours_are_chosen_once_for_all_pages(logged_in_page: Open, committ
     expect(page.locator("html")).to_have_class("dark")
 
 
-def test_views_are_saved_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User, axe: None) -> None:
-    window = logged_in_page(owner, committed_shop)
-
+def test_views_are_saved_by_keyboard(window: BrowserPage, axe: None) -> None:
     page = window.go("jobs_job_changelist")
     page.goto(f"{page.url}?state__exact=failed")
     page.get_by_text("Save view").press("Enter")
@@ -368,13 +330,10 @@ def test_views_are_saved_by_keyboard(logged_in_page: Open, committed_shop: Shop,
     expect(tab).to_have_attribute("aria-current", "page")
     assert page.url.endswith("?state__exact=failed")
     assert violations == []
-    assert window.problems == []
 
 
-def test_columns_are_moved_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User, axe: None) -> None:
-    with shop_scope(committed_shop):
-        make_product("Hat", vendor="Acme", tags="warm")
-    window = logged_in_page(owner, committed_shop)
+def test_columns_are_moved_by_keyboard(window: BrowserPage, axe: None) -> None:
+    make_product("Hat", vendor="Acme", tags="warm")
     page = window.go("catalog_product_changelist")
     headings = page.locator("#result_list thead th:visible")
     opener = page.locator("summary", has_text="Columns")
@@ -397,4 +356,3 @@ def test_columns_are_moved_by_keyboard(logged_in_page: Open, committed_shop: Sho
     assert window.violations() == []
     page.set_viewport_size({"width": 390, "height": 844})
     assert window.sideways() <= 0
-    assert window.problems == []

@@ -1,39 +1,34 @@
-"""End-to-end tests of OAuth: a user in a browser, the public client library or the sample app, and a server."""
-
 import os
 import socket
 import ssl
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from django.conf import settings
 from playwright.sync_api import Browser, Page, expect
 
 from apps.core.tenancy.models import App, Installation, Shop, User
 from apps.core.tenancy.scope import shop_scope
 from apps.shops.domain import app_installation
-from tests.support import factories
+from tests.outgoing.test_tls import create_certificate
+from tests.support import factories, services
 from tests.support.api_client import VERSION
 from tests.support.browser.pages import AXE, TAGS
 from tests.support.factories.catalog import make_product
 from tests.support.servers.live import LiveServer, find_free_port, get_database_url, stop_process
+from tests.support.timing import wait_until
+from tests.support.types import Json
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -87,15 +82,12 @@ def log_in(page: Page, person: User) -> None:
     page.locator("input[name=password]").press("Enter")
 
 
-# --- the shop's own domain, with TLS as in production ---
-
-
 class TlsProxy:
     """A proxy that terminates TLS for the shop's domain and forwards bytes."""
 
     def __init__(self, to: int, folder: Path) -> None:
         self.to, self.file = to, folder / "tls.pem"
-        self._make_certificate()
+        self.file.write_bytes(create_certificate(HOST))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.file)
         self.context, self.open = context, list[socket.socket]()
@@ -103,26 +95,6 @@ class TlsProxy:
         self.port = int(self.listener.getsockname()[1])
         self.threads = [threading.Thread(target=self._serve, daemon=True)]
         self.threads[0].start()
-
-    def _make_certificate(self) -> None:
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
-        now = datetime.now(UTC)
-        certificate = (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(name)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - timedelta(days=1))
-            .not_valid_after(now + timedelta(days=1))
-            .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-            .sign(key, hashes.SHA256())
-        )
-        pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
-        key_bytes = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
-        self.file.write_bytes(key_bytes + certificate.public_bytes(pem))
 
     def _serve(self) -> None:
         while True:
@@ -181,8 +153,6 @@ def tls_proxy(server: LiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def callback_url() -> Iterator[str]:
-    """Yield the URL of an app's callback page."""
-
     class Thanks(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200)
@@ -259,50 +229,37 @@ def test_canceling_grants_nothing(page: Page, person: User, app: App, server: Li
         assert not Installation.objects.exists()
 
 
-# --- the sample app ---
+def read_json(page: Page) -> Json:
+    return page.evaluate("JSON.parse(document.body.innerText)")
 
 
 def test_the_sample_app_lists_products_and_gets_webhooks(
     page: Page, person: User, server: LiveServer, shop: Shop
 ) -> None:
-    own = f"http://127.0.0.1:{find_free_port()}"
+    port = find_free_port()
+    own = f"http://127.0.0.1:{port}"
     app = app_installation.create_app(name="Sample", distribution="public", redirect_urls=[f"{own}/callback"])
     keys = {"APP_KEY": app.api_key, "APP_SECRET": app.api_secret, "BACKOFFICE": server.url, "APP": own}
     file = settings.BASE_DIR / "docs" / "samples" / "app.py"
     sample = subprocess.Popen([sys.executable, str(file)], env={**os.environ, **keys, "BRAND": "Shopify"})
     dispatcher = server.start("backoffice.entrypoints.webhooks")
     try:
-        wait_until_up(own)
+        wait_until(lambda: services.is_listening(port), bool, seconds=60)
         page.goto(f"{own}/")
         log_in(page, person)
         page.get_by_role("button", name="Install app").click()
         page.wait_for_url(f"{own}/products?*")
-        products = page.evaluate("JSON.parse(document.body.innerText)")
+        products = read_json(page)
         forged = urllib.request.Request(f"{own}/webhooks", b"{}", {"X-Shopify-Hmac-Sha256": "x"})
         with pytest.raises(urllib.error.HTTPError, match="401") as refused:
             urllib.request.urlopen(forged)
         refused.value.close()
         with shop_scope(Shop.objects.get(pk=shop.pk)):
             make_product("Mug")
-        for _ in range(300):
-            page.reload()
-            page_data = page.evaluate("JSON.parse(document.body.innerText)")
-            if page_data["new"]:
-                break
-            time.sleep(0.2)
+        new = wait_until(lambda: page.reload() and read_json(page)["new"], bool, seconds=60)
     finally:
         stop_process(dispatcher)
         stop_process(sample)
 
     assert [product["title"] for product in products["products"]] == ["Teapot"]
-    assert products["new"] == []
-    assert page_data["new"] == ["Mug"]
-
-
-def wait_until_up(url: str) -> None:
-    for _ in range(600):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", urlsplit(url).port or 80)) == 0:
-                return
-        time.sleep(0.1)
-    raise AssertionError("the sample app did not start")
+    assert (products["new"], new) == ([], ["Mug"])

@@ -1,5 +1,3 @@
-"""Tests of editing and refunding orders in a browser."""
-
 import re
 from decimal import Decimal
 
@@ -7,11 +5,10 @@ import pytest
 from playwright.sync_api import expect
 
 from apps.core.jobs.models import Job
-from apps.core.tenancy.models import Shop, User
-from apps.core.tenancy.scope import shop_scope
+from apps.core.tenancy.models import Shop
 from apps.orders.models import LineItem, Transaction
 from apps.refunds.models import Refund
-from tests.support.browser.pages import Open
+from tests.support.browser.pages import BrowserPage
 from tests.support.factories.orders import make_order, make_variant
 from tests.support.factories.refunds import (
     create_bogus_order,
@@ -30,17 +27,15 @@ LINES = [
 TOTAL = re.compile(r"\bTotal\b")  # Does not match "Subtotal".
 
 
-def get_lines(shop: Shop) -> list[tuple[str, int]]:
-    with shop_scope(shop):
-        return list(LineItem.objects.order_by("pk").values_list("title", "current_quantity"))
+def get_lines() -> list[tuple[str, int]]:
+    return list(LineItem.objects.order_by("pk").values_list("title", "current_quantity"))
 
 
 def test_lines_are_added_removed_and_discounted_by_keyboard_after_a_preview(
-    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
+    window: BrowserPage, committed_shop: Shop, axe: None
 ) -> None:
     make_variant(committed_shop, stock=5, sku="CUP-1", product_title="Cup")
     order = make_order(committed_shop, lines=LINES, email="ada@example.com", financial_status="paid")
-    window = logged_in_page(owner, committed_shop)
     page = window.go("orders_order_change", order.pk)
 
     page.get_by_role("link", name="Edit items…").press("Enter")
@@ -72,20 +67,18 @@ def test_lines_are_added_removed_and_discounted_by_keyboard_after_a_preview(
     expect(difference.get_by_role("row", name=TOTAL)).to_contain_text("45.00 USD")
     expect(difference.get_by_role("row", name=TOTAL)).to_contain_text("40.00 USD")
     expect(difference).to_contain_text("You will owe the customer 5.00 USD.")
-    assert get_lines(committed_shop) == [("Mug", 2), ("Bowl", 1)]
+    assert get_lines() == [("Mug", 2), ("Bowl", 1)]
     barriers += window.barriers()
     page.get_by_role("button", name="Save").dblclick()
     page.wait_for_url("**/change/")
 
     expect(page.get_by_text(f"The items of order {order.name} were changed.")).to_be_visible()
-    assert get_lines(committed_shop) == [("Mug", 0), ("Bowl", 1), ("Cup", 2)]
+    assert get_lines() == [("Mug", 0), ("Bowl", 1), ("Cup", 2)]
     assert barriers == []
-    assert window.problems == []
 
 
-def test_a_changed_quantity_can_be_reverted(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+def test_a_changed_quantity_can_be_reverted(window: BrowserPage, committed_shop: Shop) -> None:
     order = make_order(committed_shop, lines=LINES)
-    window = logged_in_page(owner, committed_shop)
     page = window.go("orders_order_lines", order.pk)
 
     page.get_by_label("Quantity of Mug").fill("3")
@@ -99,20 +92,16 @@ def test_a_changed_quantity_can_be_reverted(logged_in_page: Open, committed_shop
     page.get_by_label("Price per item").fill("4,50")
     page.get_by_role("button", name="Review").click()
     expect(page.get_by_role("row", name=TOTAL)).to_contain_text("59.50 USD")
-    assert get_lines(committed_shop) == [("Mug", 2), ("Bowl", 1)]
+    assert get_lines() == [("Mug", 2), ("Bowl", 1)]
     page.get_by_role("button", name="Save").click()
     page.wait_for_url("**/change/")
 
-    assert get_lines(committed_shop) == [("Mug", 2), ("Bowl", 1), ("Mug", 1), ("Engraving", 1)]
-    assert window.problems == []
+    assert get_lines() == [("Mug", 2), ("Bowl", 1), ("Mug", 1), ("Engraving", 1)]
 
 
-def test_a_refund_is_calculated_while_typing(
-    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
-) -> None:
+def test_a_refund_is_calculated_while_typing(window: BrowserPage, committed_shop: Shop, axe: None) -> None:
     sale = {"kind": "sale", "amount": Decimal("20.00")}
     order = make_order(committed_shop, transactions=[sale], email="ada@example.com")
-    window = logged_in_page(owner, committed_shop)
 
     page = window.go("orders_order_change", order.pk)
     page.get_by_role("link", name="Refund…").press("Enter")
@@ -128,19 +117,16 @@ def test_a_refund_is_calculated_while_typing(
     page.wait_for_url("**/change/")
 
     expect(page.get_by_role("heading", name="Refunds")).to_be_visible()
-    with shop_scope(committed_shop):
-        refund = Refund.objects.get()
+    refund = Refund.objects.get()
     assert get_transaction(refund).amount == Decimal("7.50")
     assert barriers == []
-    assert window.problems == []
 
 
-def test_a_duty_is_chosen_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User, axe: None) -> None:
+def test_a_duty_is_chosen_by_keyboard(window: BrowserPage, committed_shop: Shop, axe: None) -> None:
     tax = {"title": "VAT", "rate": Decimal(0), "price": Decimal("1.00")}
     duty = {"shop_money": {"amount": Decimal("6.00")}, "tax_lines": [tax], "country_code_of_origin": "PT"}
     line = {"title": "Mug", "price": Decimal("10.00"), "quantity": 2, "duties": [duty]}
     order = make_order(committed_shop, lines=[line], financial_status="paid")
-    window = logged_in_page(owner, committed_shop)
 
     page = window.go("refunds_refund_new", order.pk)
     page.get_by_label("Quantity of Mug").fill("1")
@@ -159,17 +145,14 @@ def test_a_duty_is_chosen_by_keyboard(logged_in_page: Open, committed_shop: Shop
     look = window.barriers()
 
     assert (form, narrow, look) == ([], [], [])
-    assert window.problems == []
 
 
-def test_a_double_click_asks_a_silent_gateway_once(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+def test_a_double_click_asks_a_silent_gateway_once(window: BrowserPage, committed_shop: Shop) -> None:
     order = create_bogus_order(committed_shop, behavior="bogus:later")
     refund = refund_amount(order, "20.00")
     run_refund_jobs(committed_shop)
-    with shop_scope(committed_shop):
-        waiting = Job.objects.filter(task="refunds.payment", state="waiting")
+    waiting = Job.objects.filter(task="refunds.payment", state="waiting")
     assert waiting.count() == 1  # This job will check the refund again later.
-    window = logged_in_page(owner, committed_shop)
 
     page = window.go("orders_order_change", order.pk)
     page.get_by_role("button", name="Check status with bogus").dblclick()
@@ -181,7 +164,5 @@ def test_a_double_click_asks_a_silent_gateway_once(logged_in_page: Open, committ
     page.reload()
     expect(page.get_by_text("Refunded").first).to_be_visible()
     assert get_transaction(refund).status == "success"
-    with shop_scope(committed_shop):
-        assert Transaction.objects.filter(kind="refund").count() == 1
+    assert Transaction.objects.filter(kind="refund").count() == 1
     assert is_money_consistent()
-    assert window.problems == []

@@ -1,5 +1,3 @@
-"""Tests for every page in a browser: accessibility, errors, external requests, and the width on a phone."""
-
 import pytest
 from django.utils import timezone
 from playwright.sync_api import ViewportSize, expect
@@ -10,7 +8,6 @@ from apps.content.domain import assets, blob_store
 from apps.content.models import ScriptCopy, Theme
 from apps.core.admin.reverse import get_panel_url
 from apps.core.tenancy.models import Shop, User
-from apps.core.tenancy.scope import shop_scope
 from apps.fulfillment.domain.tracking import Tracking
 from apps.orders.models import Order
 from tests.support import factories
@@ -159,49 +156,41 @@ def test_flaws_of_the_dark_theme_alone_are_found(logged_in_page: Open, committed
     ],
 )
 def test_a_request_to_another_host_is_reported(logged_in_page: Open, committed_shop: Shop, asks: str) -> None:
-    """Check that ``problems`` reports the request, on a page without a content security policy."""
     window = logged_in_page(None, committed_shop)
 
-    window.page.set_content(
-        f"<!doctype html><html lang='en'><title>Asks</title>{asks}</html>", wait_until="networkidle"
-    )
+    page = f"<!doctype html><html lang='en'><title>Asks</title>{asks}</html>"
+    window.page.set_content(page, wait_until="networkidle")
 
     assert ["ERR_NAME_NOT_RESOLVED" in problem for problem in window.problems] == [True]
 
 
-def fulfill_one(shop: Shop, order: Order) -> None:
-    """Fulfill one of the order's two mugs."""
-    with shop_scope(shop):
-        (row,) = route_order_now(order)
-        line = row.lines.get()
-        numbers = Tracking(("1Z999AA10123456784",), ("https://parcels.example/1Z999AA10123456784",), "UPS")
-        fulfillment = make_fulfillment(row, lines=[{"id": line.pk, "quantity": 1}], tracking=numbers)
-        for status in ("in_transit", "out_for_delivery"):
-            make_event(fulfillment, status=status, city="Ottawa", country="Canada")
+def fulfill_one(order: Order) -> None:
+    (row,) = route_order_now(order)
+    numbers = Tracking(("1Z999AA10123456784",), ("https://parcels.example/1Z999AA10123456784",), "UPS")
+    fulfillment = make_fulfillment(row, lines=[{"id": row.lines.get().pk, "quantity": 1}], tracking=numbers)
+    for status in ("in_transit", "out_for_delivery"):
+        make_event(fulfillment, status=status, city="Ottawa", country="Canada")
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 def test_pages_outside_of_the_panel_are_accessible(
     logged_in_page: Open, committed_shop: Shop, owner: User, axe: None, size: ViewportSize
 ) -> None:
-    owner_window, anonymous_window = (
-        logged_in_page(owner, committed_shop, viewport=size),
-        logged_in_page(None, committed_shop, viewport=size),
-    )
+    inside, outside = (logged_in_page(user, committed_shop, viewport=size) for user in (owner, None))
     order = make_order(committed_shop, shipping_address={"city": "Ottawa", "country": "Canada"}, test=True)
-    fulfill_one(committed_shop, order)
+    fulfill_one(order)
     status = f"/orders/{committed_shop.pk}/{order.token}"
 
     problems: list[tuple[str, ...]] = []
-    for window, paths in ((owner_window, OUTSIDE), (anonymous_window, (*ENTRANCE, status))):
+    for window, paths in ((inside, OUTSIDE), (outside, (*ENTRANCE, status))):
         for path in paths:
             page = window.open(path)
             expect(page.get_by_role("main")).to_be_visible()
             problems += [(path, *problem) for problem in window.barriers()]
-    expect(anonymous_window.page.get_by_role("heading", name="Out for delivery")).to_be_visible()
+    expect(outside.page.get_by_role("heading", name="Out for delivery")).to_be_visible()
 
     assert problems == []
-    assert owner_window.problems + anonymous_window.problems == []
+    assert inside.problems + outside.problems == []
 
 
 @pytest.mark.parametrize("path", ["/s/acme/admin/", "/accounts/profile/"])
@@ -216,17 +205,11 @@ def test_scripts_on_the_page_of_an_order_cannot_act_for_staff(
 ) -> None:
     settings.BASE_URL = live_server.url
     order, now = make_order(committed_shop), timezone.now()
-    with shop_scope(committed_shop):
-        tag = factories.ScriptTagFactory.create(
-            shop=committed_shop,
-            app=factories.make_installation(committed_shop, ()).app,
-            display_scope="order_status",
-            cache=True,
-        )
-        content = blob_store.store_blob(SPY)
-        ScriptCopy.objects.create(
-            shop=committed_shop, tag=tag, src=tag.src, content=content, fetched_at=now, tried_at=now
-        )
+    app = factories.make_installation(committed_shop, ()).app
+    values = {"shop": committed_shop, "display_scope": "order_status", "cache": True}
+    tag = factories.ScriptTagFactory.create(app=app, **values)
+    content = blob_store.store_blob(SPY)
+    ScriptCopy.objects.create(shop=tag.shop, tag=tag, src=tag.src, content=content, fetched_at=now, tried_at=now)
     window = logged_in_page(owner, committed_shop)
 
     page = window.open(f"/orders/{committed_shop.pk}/{order.token}")
@@ -239,13 +222,8 @@ def test_scripts_on_the_page_of_an_order_cannot_act_for_staff(
 def test_files_of_a_shop_are_no_scripts_of_the_panel(
     logged_in_page: Open, committed_shop: Shop, owner: User, live_server: LiveServer
 ) -> None:
-    """Check that a shop's stored files cannot run scripts in the panel, even if a script tag is injected."""
-    now = timezone.now()
-    with shop_scope(committed_shop):
-        theme = Theme.objects.get(role="main")
-        assets.save_asset(
-            theme, "assets/evil.js", blob_store.store_blob(b"document.title = 'run'"), actor="system", at=now
-        )
+    theme, evil = Theme.objects.get(role="main"), blob_store.store_blob(b"document.title = 'run'")
+    assets.save_asset(theme, "assets/evil.js", evil, actor="system", at=timezone.now())
     address = f"/storefront/{committed_shop.domain}/themes/{theme.pk}/assets/evil.js"
     window = logged_in_page(owner, committed_shop)
 
@@ -297,10 +275,9 @@ UNEVEN = """() => [...document.querySelectorAll('.field-row:has(> .field-line + 
 
 @pytest.mark.parametrize("fully", [True, False])
 def test_fields_side_by_side_begin_on_one_line(logged_in_page: Open, committed_shop: Shop, fully: bool) -> None:
-    with shop_scope(committed_shop):
-        customer = make_customer(email="ada@example.com")
-        product = make_product("Mug")
-        variant = product.variants.get()
+    customer = make_customer(email="ada@example.com")
+    product = make_product("Mug")
+    variant = product.variants.get()
     names = ("customers", "products", "locations")
     user = factories.make_member(committed_shop, *(names if fully else ()), view_only=() if fully else names)
     window = logged_in_page(user, committed_shop)

@@ -1,5 +1,3 @@
-"""Tests of lists and forms on a phone."""
-
 from datetime import timedelta
 from decimal import Decimal
 
@@ -15,7 +13,6 @@ from apps.content.models import Article, MobilePlatformApplication
 from apps.core.admin.reverse import get_panel_url
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop, User
-from apps.core.tenancy.scope import shop_scope
 from apps.imports_exports.models import Export, Import
 from apps.orders.models import Order
 from tests.support.browser.full_shop import create_app_rows, get_pages
@@ -48,7 +45,6 @@ LINES, TALL = 3, 84
 
 
 def create_long_rows(shop: Shop, user: User) -> None:
-    """Create rows with names of maximum length for every list."""
     now = timezone.now()
     create_app_rows(shop)
     line = {"title": LONG, "sku": "S" * 255, "price": Decimal("12249.80"), "quantity": 2}
@@ -57,28 +53,25 @@ def create_long_rows(shop: Shop, user: User) -> None:
         shop, lines=[line], tags="gift, " + LONG.strip(), email=f"{'a' * 60}@example.com", shipping_address=address,
         customer={"first_name": LONG, "last_name": LONG},
     )  # fmt: skip
-    with shop_scope(shop):
-        Order.rows().filter(pk=order.pk).update(financial_status="partially_refunded")
-        make_product(LONG.strip(), vendor=LONG.strip(), product_type=LONG.strip(), tags=LONG.strip(), status="archived")
-        make_product("Mug", vendor="Harbor Works", product_type="Lamps")
-        for title in (LONG.strip(), "Kitchen"):
-            make_custom(title)
-            make_smart(title)
-        make_customer(
-            first_name=LONG.strip(), last_name=LONG.strip(), email=f"{'b' * 60}@example.com", tags=LONG.strip()
-        )
-        make_customer(first_name="Grace", last_name="Hopper", email="grace@example.com")
-        blog = blogs.create_blog({"title": LONG.strip()}, actor="system", at=now)
-        for title in (LONG.strip(), "News"):
-            Article.objects.create(shop=shop, blog=blog, title=title, author=title, tags=title, handle=title[:20])
-        MobilePlatformApplication.objects.create(shop=shop, platform="ios", application_id="A1B2C3D4E5.example.app")
-        make_store_file(f"{'c' * 200}.png")
-        set_stock(make_item(shop, sku="D" * 255), make_location(shop, name=LONG.strip()), 1_000_000)
-        Export.objects.create(shop=shop, kind="orders", format="csv", user=user, expires_at=now + timedelta(days=2))
-        Import.objects.create(shop=shop, name=f"{LONG.strip()[:250]}.csv", format="csv", actor="system", problem=LONG)
-        operations = {"vendor": LONG.strip()}
-        BulkEdit.objects.create(shop=shop, kind="products", operations=operations, actor="system", problem=LONG)
-        Job.objects.filter(state="failed").update(error=LONG, finished_at=now)
+    Order.rows().filter(pk=order.pk).update(financial_status="partially_refunded")
+    make_product(LONG.strip(), vendor=LONG.strip(), product_type=LONG.strip(), tags=LONG.strip(), status="archived")
+    make_product("Mug", vendor="Harbor Works", product_type="Lamps")
+    for title in (LONG.strip(), "Kitchen"):
+        make_custom(title)
+        make_smart(title)
+    make_customer(first_name=LONG.strip(), last_name=LONG.strip(), email=f"{'b' * 60}@example.com", tags=LONG.strip())
+    make_customer(first_name="Grace", last_name="Hopper", email="grace@example.com")
+    blog = blogs.create_blog({"title": LONG.strip()}, actor="system", at=now)
+    for title in (LONG.strip(), "News"):
+        Article.objects.create(shop=shop, blog=blog, title=title, author=title, tags=title, handle=title[:20])
+    MobilePlatformApplication.objects.create(shop=shop, platform="ios", application_id="A1B2C3D4E5.example.app")
+    make_store_file(f"{'c' * 200}.png")
+    set_stock(make_item(shop, sku="D" * 255), make_location(shop, name=LONG.strip()), 1_000_000)
+    Export.objects.create(shop=shop, kind="orders", format="csv", user=user, expires_at=now + timedelta(days=2))
+    Import.objects.create(shop=shop, name=f"{LONG.strip()[:250]}.csv", format="csv", actor="system", problem=LONG)
+    operations = {"vendor": LONG.strip()}
+    BulkEdit.objects.create(shop=shop, kind="products", operations=operations, actor="system", problem=LONG)
+    Job.objects.filter(state="failed").update(error=LONG, finished_at=now)
 
 
 # German words are longer, so English is tested only by ``make soak``.
@@ -145,7 +138,6 @@ PARTS = 2
 
 
 def get_add_forms(shop: Shop) -> list[tuple[str, tuple[object, ...]]]:
-    """Return the URL name and arguments of every add form."""
     names = [f"{model._meta.app_label}_{model._meta.model_name}_add" for model in admin.site._registry]
     pages: list[tuple[str, tuple[object, ...]]] = []
     for name in names:

@@ -1,11 +1,8 @@
-"""Tests for a job's progress page: updates, the end of the job, and failed updates."""
-
 import pytest
 from django.contrib.sessions.models import Session
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from apps.core.tenancy.models import Shop, User
-from apps.core.tenancy.scope import shop_scope
 from apps.imports_exports.models import Import
 from tests.support.browser.pages import BrowserPage, Open
 
@@ -15,17 +12,8 @@ LOOKS_EACH = 2000
 
 @pytest.fixture
 def running_import(committed_shop: Shop) -> Import:
-    with shop_scope(committed_shop):
-        import_row: Import = Import.objects.create(
-            shop=committed_shop,
-            name="in.csv",
-            format="csv",
-            digest="0" * 64,
-            actor="system",
-            state="importing",
-            total=9,
-        )
-    return import_row
+    values = {"name": "in.csv", "format": "csv", "digest": "0" * 64, "actor": "system", "state": "importing"}
+    return Import.objects.create(shop=committed_shop, total=9, **values)
 
 
 @pytest.fixture
@@ -36,12 +24,7 @@ def window(logged_in_page: Open, owner: User, committed_shop: Shop) -> BrowserPa
 
 
 def _update_import(kept: Import, **values: object) -> None:
-    with shop_scope(kept.shop):
-        Import.objects.filter(pk=kept.pk).update(**values)
-
-
-def _poll(page: Page) -> None:
-    page.clock.run_for(LOOKS_EACH)
+    Import.objects.filter(pk=kept.pk).update(**values)
 
 
 def test_the_page_moves_and_ends(window: BrowserPage, running_import: Import) -> None:
@@ -49,11 +32,11 @@ def test_the_page_moves_and_ends(window: BrowserPage, running_import: Import) ->
     expect(page.get_by_text("Rows processed so far: 0")).to_be_visible()
 
     _update_import(running_import, done=4)
-    _poll(page)
+    page.clock.run_for(LOOKS_EACH)
     expect(page.get_by_text("Rows processed so far: 4")).to_be_visible()
 
     _update_import(running_import, state="done")
-    _poll(page)
+    page.clock.run_for(LOOKS_EACH)
     expect(page.get_by_role("heading", name="Status")).to_be_visible()
     expect(page.locator("[data-progress]")).to_have_count(0)
     assert window.problems == []
@@ -63,7 +46,7 @@ def test_the_page_reports_an_expired_session(window: BrowserPage, running_import
     page = window.go("imports_exports_import_change", running_import.pk)
     Session.objects.all().delete()
 
-    _poll(page)
+    page.clock.run_for(LOOKS_EACH)
 
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("You are no longer logged in.")
@@ -84,7 +67,7 @@ def test_the_page_says_that_the_server_is_silent_and_stops_polling(window: Brows
     for number in range(5):
         expect(page.get_by_role("alert")).to_have_count(0)
         with page.expect_response(page.url):
-            _poll(page)
+            page.clock.run_for(LOOKS_EACH)
         assert len(requests) == number + 1
 
     alert = page.get_by_role("alert")

@@ -1,8 +1,5 @@
-"""Tests of sessions and passkeys in a browser: expired sessions, and logins with a passkey."""
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,7 +14,6 @@ from apps.catalog.models import Product
 from apps.content.domain import articles, blob_store, blogs, themes
 from apps.content.models import Article, Asset, Theme
 from apps.core.tenancy.models import Shop, User
-from apps.core.tenancy.scope import shop_scope
 from tests.support import factories
 from tests.support.browser.pages import BrowserPage, Open
 from tests.support.factories.catalog import make_product
@@ -25,67 +21,54 @@ from tests.support.factories.content import LAYOUT
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PASSWORD = "correct horse battery"
+VALUES = "[...document.querySelectorAll('input, textarea')].map(e => e.value).join()"
 TYPED = "Typed before the session ended"
 
 
 @dataclass
 class EditCase:
-    """An edit form: where to type, how to save, and how to read the stored text."""
-
     page: tuple[object, ...]
     query: str
     field: str
-    button: str
     stored: Callable[[], str]
 
 
-def _edit_product(shop: Shop) -> EditCase:
+def _edit_product() -> EditCase:
     product = make_product()
     return EditCase(
-        ("catalog_product_change", product.pk),
-        "",
-        "Title",
-        "Save",
-        lambda: Product.objects.get(pk=product.pk).title,
+        ("catalog_product_change", product.pk), "", "Title", lambda: Product.objects.get(pk=product.pk).title
     )
 
 
-def _edit_article(shop: Shop) -> EditCase:
+def _edit_article() -> EditCase:
     blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
     article = articles.create_article(blog.pk, {"title": "Hello"}, actor="system", at=timezone.now())
     return EditCase(
-        ("content_article_change", article.pk),
-        "",
-        "Title",
-        "Save",
-        lambda: Article.objects.get(pk=article.pk).title,
+        ("content_article_change", article.pk), "", "Title", lambda: Article.objects.get(pk=article.pk).title
     )
 
 
-def _edit_theme_file(shop: Shop) -> EditCase:
+def _edit_theme_file() -> EditCase:
     draft = themes.duplicate_theme(Theme.objects.get(role="main"), name="Draft", actor="system", at=timezone.now())
 
     def stored() -> str:
-        return blob_store.read_blob(
-            Asset.objects.select_related("content").get(theme=draft, key=LAYOUT).content
-        ).decode()
+        asset = Asset.objects.select_related("content").get(theme=draft, key=LAYOUT)
+        return blob_store.read_blob(asset.content).decode()
 
-    return EditCase(("content_theme_code", draft.pk), f"?key={LAYOUT}", f"Content of {LAYOUT}", "Save", stored)
+    return EditCase(("content_theme_code", draft.pk), f"?key={LAYOUT}", f"Content of {LAYOUT}", stored)
 
 
 EDITS = [pytest.param(make, id=make.__name__[1:]) for make in (_edit_product, _edit_article, _edit_theme_file)]
 
 
 @pytest.fixture
-def owner_with_password(owner: User) -> User:
-    """Return the owner after setting a password."""
+def owner(owner: User) -> User:
     owner.set_password(PASSWORD)
     owner.save()
     return owner
 
 
 def open_and_type(window: BrowserPage, edit: EditCase) -> Page:
-    """Open the edit form and type text."""
     page = window.go(*edit.page)  # type: ignore[arg-type]
     if edit.query:
         page.goto(page.url + edit.query)
@@ -93,18 +76,21 @@ def open_and_type(window: BrowserPage, edit: EditCase) -> Page:
     return page
 
 
-def save_form(page: Page, edit: EditCase) -> None:
-    page.get_by_role("button", name=edit.button, exact=True).first.click()
+def save_form(page: Page) -> None:
+    page.get_by_role("button", name="Save", exact=True).first.click()
+
+
+def log_in(page: Page, email: str = "kim@example.com") -> None:
+    page.get_by_label("Email").fill(email)
+    page.get_by_label("Password", exact=False).first.fill(PASSWORD)
+    page.get_by_role("button", name="Log in", exact=True).click()
 
 
 def log_in_again(page: Page, email: str) -> None:
-    """Log in through the page's link to the login page, in a new tab, and close the tab."""
     with page.context.expect_page() as opened:
         page.get_by_role("link", name="Open the login page in a new tab").click()
     login_page = opened.value
-    login_page.get_by_label("Email").fill(email)
-    login_page.get_by_label("Password", exact=False).first.fill(PASSWORD)
-    login_page.get_by_role("button", name="Log in", exact=True).click()
+    log_in(login_page, email)
     expect(login_page.get_by_role("heading", name="You are logged in again")).to_be_visible()
     login_page.close()
     page.bring_to_front()
@@ -112,101 +98,87 @@ def log_in_again(page: Page, email: str) -> None:
 
 @pytest.mark.parametrize("make", EDITS)
 def test_typed_text_is_saved_after_a_login_in_another_tab(
-    logged_in_page: Open, committed_shop: Shop, owner_with_password: User, make: Callable[[Shop], EditCase]
+    logged_in_page: Open, committed_shop: Shop, owner: User, make: Callable[[], EditCase]
 ) -> None:
-    with shop_scope(committed_shop):
-        edit = make(committed_shop)
-        before = edit.stored()
-    window = logged_in_page(owner_with_password, committed_shop)
+    edit = make()
+    before = edit.stored()
+    window = logged_in_page(owner, committed_shop)
     page = open_and_type(window, edit)
     Session.objects.all().delete()
 
-    save_form(page, edit)
+    save_form(page)
     expect(page.get_by_role("dialog", name="You are no longer logged in")).to_be_visible()
-    with shop_scope(committed_shop):
-        assert edit.stored() == before
+    assert edit.stored() == before
     with page.expect_navigation():
-        log_in_again(page, owner_with_password.email)
+        log_in_again(page, owner.email)
         page.get_by_role("button", name="I am logged in again").click(force=True, no_wait_after=True)
 
     expect(page.get_by_role("main")).to_be_visible()
-    with shop_scope(committed_shop):
-        assert edit.stored() == TYPED
+    assert edit.stored() == TYPED
     assert window.problems == []
 
 
 @pytest.mark.parametrize("make", EDITS)
 def test_typed_text_is_hidden_from_another_user_who_logs_in(
-    logged_in_page: Open, committed_shop: Shop, owner_with_password: User, make: Callable[[Shop], EditCase]
+    logged_in_page: Open, committed_shop: Shop, owner: User, make: Callable[[], EditCase]
 ) -> None:
     colleague = factories.make_member(committed_shop, owner=True, email="sam@example.com")
     colleague.set_password(PASSWORD)
     colleague.save()
-    with shop_scope(committed_shop):
-        edit = make(committed_shop)
-        before = edit.stored()
-    page = open_and_type(logged_in_page(owner_with_password, committed_shop), edit)
+    edit = make()
+    before = edit.stored()
+    page = open_and_type(logged_in_page(owner, committed_shop), edit)
     Session.objects.all().delete()
 
-    save_form(page, edit)
+    save_form(page)
     log_in_again(page, colleague.email)
     page.evaluate("window.dispatchEvent(new Event('focus'))")
     expect(page.get_by_role("dialog", name="Another user is logged in now")).to_be_visible()
-    page_text = page.content() + page.evaluate(
-        "[...document.querySelectorAll('input, textarea')].map(e => e.value).join()"
-    )
+    page_text = page.content() + page.evaluate(VALUES)
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Reload page").click()
     expect(page.get_by_role("textbox", name=edit.field).first).to_be_visible()
 
-    form_values = page.evaluate("[...document.querySelectorAll('input, textarea')].map(e => e.value).join()")
-    session_storage = page.evaluate("JSON.stringify(sessionStorage)")
-    assert TYPED not in page_text + form_values + session_storage
-    with shop_scope(committed_shop):
-        assert edit.stored() == before
+    assert TYPED not in page_text + page.evaluate(VALUES) + page.evaluate("JSON.stringify(sessionStorage)")
+    assert edit.stored() == before
 
 
-def test_open_pages_survive_a_new_token(logged_in_page: Open, committed_shop: Shop, owner_with_password: User) -> None:
-    with shop_scope(committed_shop):
-        edit = _edit_product(committed_shop)
-    window = logged_in_page(owner_with_password, committed_shop)
+def test_open_pages_survive_a_new_token(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    edit = _edit_product()
+    window = logged_in_page(owner, committed_shop)
     page = open_and_type(window, edit)
     page.evaluate("document.querySelectorAll('[name=csrfmiddlewaretoken]').forEach(e => { e.value = 'x'.repeat(64); })")
 
     with page.expect_navigation():
-        save_form(page, edit)
+        save_form(page)
 
-    with shop_scope(committed_shop):
-        assert edit.stored() == TYPED
+    assert edit.stored() == TYPED
 
 
-def test_a_stopped_server_loses_nothing(logged_in_page: Open, committed_shop: Shop, owner_with_password: User) -> None:
-    with shop_scope(committed_shop):
-        edit = _edit_product(committed_shop)
-    page = open_and_type(logged_in_page(owner_with_password, committed_shop), edit)
+def test_a_stopped_server_loses_nothing(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    edit = _edit_product()
+    page = open_and_type(logged_in_page(owner, committed_shop), edit)
     page.context.set_offline(True)
 
-    save_form(page, edit)
+    save_form(page)
     expect(page.get_by_role("dialog", name="The server is not responding")).to_be_visible()
     page.context.set_offline(False)
     with page.expect_navigation():
         page.get_by_role("button", name="Try again").click()
 
-    with shop_scope(committed_shop):
-        assert edit.stored() == TYPED
+    assert edit.stored() == TYPED
 
 
 @pytest.mark.parametrize("width", [1400, 390])
 def test_the_dialog_is_accessible(
-    logged_in_page: Open, committed_shop: Shop, owner_with_password: User, width: int, axe: None
+    logged_in_page: Open, committed_shop: Shop, owner: User, width: int, axe: None
 ) -> None:
-    with shop_scope(committed_shop):
-        edit = _edit_product(committed_shop)
-    window = logged_in_page(owner_with_password, committed_shop, viewport={"width": width, "height": 800})
+    edit = _edit_product()
+    window = logged_in_page(owner, committed_shop, viewport={"width": width, "height": 800})
     page = open_and_type(window, edit)
     Session.objects.all().delete()
 
-    save_form(page, edit)
+    save_form(page)
     expect(page.get_by_role("dialog", name="You are no longer logged in")).to_be_visible()
 
     assert window.barriers() == []
@@ -216,28 +188,19 @@ def test_the_dialog_is_accessible(
 DEVICE = {
     "protocol": "ctap2",
     "transport": "internal",
-    "hasResidentKey": True,
-    "hasUserVerification": True,
-    "isUserVerified": True,
-    "automaticPresenceSimulation": True,
+    **dict.fromkeys(("hasResidentKey", "hasUserVerification", "isUserVerified", "automaticPresenceSimulation"), True),
 }
 
 
-def add_authenticator(page: Page, **options: Any) -> None:
+def add_authenticator(page: Page) -> None:
     devices = page.context.new_cdp_session(page)
     devices.send("WebAuthn.enable")
-    devices.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE | options})
+    devices.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE})
 
 
 def is_panel_page(url: str) -> bool:
     """Return True for the panel's home page. The login URL contains the same path only in the query string."""
     return urlsplit(url).path.endswith("/admin/")
-
-
-def log_in(page: Page) -> None:
-    page.get_by_label("Email").fill("kim@example.com")
-    page.get_by_label("Password", exact=False).first.fill(PASSWORD)
-    page.get_by_role("button", name="Log in", exact=True).click()
 
 
 def log_out(window: BrowserPage) -> None:
@@ -248,7 +211,6 @@ def log_out(window: BrowserPage) -> None:
 
 
 def open_add_key_page(window: BrowserPage) -> Page:
-    """Open the page that adds a passkey, and confirm the password."""
     page = window.open("/accounts/2fa/webauthn/add/")
     page.get_by_label("Password", exact=False).first.fill(PASSWORD)
     page.get_by_role("button", name="Confirm").click()
@@ -265,9 +227,6 @@ def add_key(page: Page, *, passwordless: bool) -> None:
 
 @pytest.fixture
 def window(logged_in_page: Open, committed_shop: Shop, owner: User) -> BrowserPage:
-    """Log in with a password on a device that supports passkeys."""
-    owner.set_password(PASSWORD)
-    owner.save()
     window = logged_in_page(None, committed_shop)
     page = window.open("/s/acme/admin/")
     add_authenticator(page)

@@ -1,4 +1,4 @@
-"""Tests for ``make run`` as a new user experiences it: output, page size, shutdown."""
+"""Tests of ``make run`` as a new user experiences it."""
 
 import html
 import os
@@ -28,8 +28,6 @@ OURS = ("BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL",
 
 
 class ProductProcess:
-    """A process that runs the product like ``make run``, in a prepared environment."""
-
     def __init__(self, folder: Path, **variables: str) -> None:
         self.folder, self.port = folder, find_free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -39,7 +37,6 @@ class ProductProcess:
         self.output = ""
 
     def start(self) -> None:
-        """Start the product and wait until it responds."""
         with (self.folder / "output").open("w") as file:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "backoffice.entrypoints.run_all"],
@@ -60,7 +57,6 @@ class ProductProcess:
         raise AssertionError("the product did not start")
 
     def stop(self) -> float:
-        """Press Ctrl-C and return the seconds until the product has exited."""
         before = time.monotonic()
         self.process.send_signal(signal.SIGINT)
         assert self.process.wait(60) == 0
@@ -84,7 +80,6 @@ def read_printed(output: str, label: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def owner(product: ProductProcess, browser: Browser) -> Iterator[Page]:
-    """Log in with the printed owner account and return the shop's home page."""
     email, password = read_printed((product.folder / "output").read_text(), "Login")
     context = browser.new_context()
     page = context.new_page()
@@ -166,7 +161,6 @@ def test_the_login_page_goes_out_as_it_is(product: ProductProcess) -> None:
 
 
 def test_the_product_stops_at_once_prints_little_and_issues_one_token(product: ProductProcess) -> None:
-    """Stop and restart the product, which no other test does."""
     seconds = product.stop()
     first = product.output
     product.start()

@@ -1,16 +1,12 @@
-"""Tests for the visual editor: formatting, HTML preserved byte for byte, scripts never run."""
-
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from pytest_django import Settings
 
 from apps.catalog.models import Product
 from apps.content.models import StoreFile
 from apps.core.tenancy.models import Shop, User
-from apps.core.tenancy.scope import shop_scope
-from tests.support.browser.pages import Open
+from tests.support.browser.pages import BrowserPage, Open
 from tests.support.factories.catalog import make_product
 from tests.support.factories.content import make_store_file
 from tests.support.files.images import make_plain_image
@@ -23,12 +19,9 @@ MARKUP = f'<p CLASS="lead">First</p>\n{TABLE}\n{FOREIGN}\n<ul><li>one<li>two</ul
 
 
 @pytest.fixture
-def product(committed_shop: Shop, settings: Settings, tmp_path: Path) -> Product:
-    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
-    settings.STORAGES = settings.STORAGES | {"default": storage}
-    with shop_scope(committed_shop):
-        make_product("Wool hat", handle="wool-hat")
-        return make_product("Scarf", body_html=MARKUP)
+def product(committed_shop: Shop, media_root: Path) -> Product:
+    make_product("Wool hat", handle="wool-hat")
+    return make_product("Scarf", body_html=MARKUP)
 
 
 def go_to(page: Page, text: str, *keys: str) -> None:
@@ -39,12 +32,10 @@ def go_to(page: Page, text: str, *keys: str) -> None:
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
 
 
-def save_and_read(page: Page, product: Product, shop: Shop) -> str | None:
-    """Save the form and return the stored description."""
+def save_and_read(page: Page, product: Product) -> str | None:
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_url("**/catalog/product/")
-    with shop_scope(shop):
-        return Product.objects.get(pk=product.pk).body_html
+    return Product.objects.get(pk=product.pk).body_html
 
 
 def test_edited_text_alone_changes(logged_in_page: Open, committed_shop: Shop, owner: User, product: Product) -> None:
@@ -62,14 +53,12 @@ def test_edited_text_alone_changes(logged_in_page: Open, committed_shop: Shop, o
 
     first = '<p CLASS="lead">First &amp; more</p>\n<p><strong>bold</strong></p>'
     expected = MARKUP.replace('<p CLASS="lead">First</p>', first).replace("<li>two</ul>", "<li>two<li>three</ul>")
-    assert save_and_read(page, product, committed_shop) == expected
+    assert save_and_read(page, product) == expected
     assert [problem for problem in window.problems if "img-src" not in problem and "404" not in problem] == []
 
 
-def test_viewing_the_source_changes_nothing(
-    logged_in_page: Open, committed_shop: Shop, owner: User, product: Product
-) -> None:
-    page = logged_in_page(owner, committed_shop).go("catalog_product_change", product.pk)
+def test_viewing_the_source_changes_nothing(window: BrowserPage, product: Product) -> None:
+    page = window.go("catalog_product_change", product.pk)
 
     page.get_by_role("button", name="HTML source").click()
     page.get_by_role("button", name="Visual").click()
@@ -78,13 +67,12 @@ def test_viewing_the_source_changes_nothing(
     page.get_by_role("button", name="Undo").click()
     page.get_by_label("Title").fill("Warm scarf")
 
-    assert save_and_read(page, product, committed_shop) == MARKUP
+    assert save_and_read(page, product) == MARKUP
 
 
-def test_links_and_images_are_chosen(logged_in_page: Open, committed_shop: Shop, owner: User, product: Product) -> None:
-    with shop_scope(committed_shop):
-        make_store_file()
-    page = logged_in_page(owner, committed_shop).go("catalog_product_change", product.pk)
+def test_links_and_images_are_chosen(window: BrowserPage, product: Product) -> None:
+    make_store_file()
+    page = window.go("catalog_product_change", product.pk)
 
     go_to(page, "First", "Home", "Shift+End")
     page.keyboard.press("Control+k")
@@ -119,8 +107,7 @@ def test_a_dropped_image_is_stored(logged_in_page: Open, committed_shop: Shop, o
     expect(page.get_by_text("Summer.png: ")).to_be_visible()
 
     assert "/files/Summer.png?v=" in page.locator("textarea[name=body_html]").input_value()
-    with shop_scope(committed_shop):
-        assert StoreFile.objects.get().name == "Summer.png"
+    assert StoreFile.objects.get().name == "Summer.png"
 
 
 @pytest.mark.parametrize("width", [1400, 390])
@@ -128,8 +115,7 @@ def test_a_dropped_image_is_stored(logged_in_page: Open, committed_shop: Shop, o
 def test_the_editor_is_accessible(
     logged_in_page: Open, committed_shop: Shop, owner: User, product: Product, width: int
 ) -> None:
-    with shop_scope(committed_shop):
-        file = make_store_file()
+    file = make_store_file()
     window = logged_in_page(owner, committed_shop, viewport={"width": width, "height": 900})
     page = window.go("catalog_product_change", product.pk)
     go_to(page, "First")

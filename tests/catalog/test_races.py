@@ -1,8 +1,7 @@
-"""Concurrency tests of the catalog, on PostgreSQL with real threads."""
-
 import contextlib
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from django.db import OperationalError
@@ -21,7 +20,7 @@ from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
 from apps.inventory.domain import movements
 from apps.inventory.domain import stock as inventory
-from apps.inventory.models import InventoryItem, InventoryLevel, Location
+from apps.inventory.models import InventoryItem, InventoryLevel
 from tests.support.api_client import ApiClient
 from tests.support.databases.races import run_concurrently, run_unguarded, run_while_uncommitted, without_constraint
 from tests.support.factories.catalog import PNG, make_custom, make_product, make_smart
@@ -31,13 +30,22 @@ pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 BY: Attrs = {"actor": "staff:17", "at": NOON}
+adjust_available = partial(inventory.adjust_available, **BY)
 
 
-def build_image_rows(shop: Shop, product: Product, count: int) -> None:
-    ProductImage.objects.bulk_create(
-        ProductImage(shop=shop, product=product, position=n, key=f"{n:032x}", name="a.png", width=1, height=1)
-        for n in range(1, count + 1)
-    )
+def make_product_with_images(shop: Shop, count: int) -> Product:
+    with shop_scope(shop):
+        product = make_product()
+        ProductImage.objects.bulk_create(
+            ProductImage(shop=shop, product=product, position=n, key=f"{n:032x}", name="a.png", width=1, height=1)
+            for n in range(1, count + 1)
+        )
+        return product
+
+
+def get_image_positions(shop: Shop) -> list[int]:
+    with shop_scope(shop):
+        return list(ProductImage.objects.order_by("position").values_list("position", flat=True))
 
 
 def add_one_image(product: Product, position: int | None = None) -> ProductImage:
@@ -47,24 +55,17 @@ def add_one_image(product: Product, position: int | None = None) -> ProductImage
 
 @pytest.mark.race(control="test_counting_without_the_lock_would_let_too_many_in")
 def test_ten_threads_fill_the_last_places_and_no_more(shop: Shop) -> None:
-    with shop_scope(shop):
-        product = make_product()
-        build_image_rows(shop, product, 245)
+    product = make_product_with_images(shop, 245)
 
     results = run_concurrently(shop, *[lambda: add_one_image(product)] * 10)
 
-    refused = [result for result in results if isinstance(result, images.TooManyImages)]
-    assert len(refused) == 5
-    with shop_scope(shop):
-        positions = list(ProductImage.objects.order_by("position").values_list("position", flat=True))
-    assert positions == list(range(1, 251))
+    assert sum(isinstance(result, images.TooManyImages) for result in results) == 5
+    assert get_image_positions(shop) == list(range(1, 251))
 
 
 @pytest.mark.race(control="test_counting_without_the_lock_would_let_too_many_in")
 def test_two_hundred_and_fifty_more_at_once_leave_250_images(shop: Shop) -> None:
-    with shop_scope(shop):
-        product = make_product()
-        build_image_rows(shop, product, 20)
+    product = make_product_with_images(shop, 20)
     picture = image_files.store_uploaded_image(shop.pk, PNG, "a.png")
 
     def add_25() -> int:
@@ -78,22 +79,15 @@ def test_two_hundred_and_fifty_more_at_once_leave_250_images(shop: Shop) -> None
     added = run_concurrently(shop, *[add_25] * 10)
 
     assert sum(added) == 230
-    with shop_scope(shop):
-        positions = list(ProductImage.objects.order_by("position").values_list("position", flat=True))
-    assert positions == list(range(1, 251))
+    assert get_image_positions(shop) == list(range(1, 251))
 
 
 def test_counting_without_the_lock_would_let_too_many_in(shop: Shop) -> None:
-    """Show what goes wrong without the product's lock: both requests see an old count and the same free position."""
-    with shop_scope(shop):
-        product = make_product()
-        build_image_rows(shop, product, 249)
+    product = make_product_with_images(shop, 249)
 
     run_unguarded(shop, lambda: add_one_image(product), lambda: add_one_image(product), locks={"catalog_product"})
 
-    with shop_scope(shop):
-        positions = list(ProductImage.objects.order_by("position").values_list("position", flat=True))
-    assert positions == [*range(1, 251), 250]
+    assert get_image_positions(shop) == [*range(1, 251), 250]
 
 
 @pytest.mark.race(control="test_counting_without_the_lock_would_let_too_many_in")
@@ -102,21 +96,13 @@ def test_positions_stay_dense_under_adds_moves_and_deletes(shop: Shop) -> None:
         product = make_product()
         rows = [add_one_image(product) for _ in range(9)]
 
-    def move(row: ProductImage, position: int) -> Callable[[], object]:
-        return lambda: images.update_image(row, ImageInput(position=position), **BY)
+    places = {0: 9, 8: 1, 4: 2}
+    moves = [partial(images.update_image, rows[n], ImageInput(position=place), **BY) for n, place in places.items()]
+    deletions = [partial(images.delete_image, rows[number], **BY) for number in (3, 5)]
+    additions = [partial(add_one_image, product, position) for position in (1, None, 4)]
+    run_concurrently(shop, *moves, *deletions, *additions)
 
-    def delete(row: ProductImage) -> Callable[[], object]:
-        return lambda: images.delete_image(row, **BY)
-
-    works = [move(rows[0], 9), move(rows[8], 1), move(rows[4], 2), delete(rows[3]), delete(rows[5])]
-    run_concurrently(
-        shop,
-        *[*works, lambda: add_one_image(product, 1), lambda: add_one_image(product), lambda: add_one_image(product, 4)],
-    )
-
-    with shop_scope(shop):
-        positions = list(ProductImage.objects.order_by("position").values_list("position", flat=True))
-    assert positions == list(range(1, 11))
+    assert get_image_positions(shop) == list(range(1, 11))
 
 
 @pytest.mark.race(control="test_handles_are_duplicated_without_the_unique_key")
@@ -134,7 +120,6 @@ def test_twenty_collections_of_one_title_have_twenty_handles(shop: Shop) -> None
 
 
 def test_handles_are_duplicated_without_the_unique_key(shop: Shop) -> None:
-    """Show what goes wrong without the unique constraints: concurrent requests create the same handle twice."""
     with without_constraint(Product, "shop_id", "handle"):
         mugs = run_concurrently(shop, *[lambda: make_product("Mug")] * 2)
     with without_constraint(Collection, "shop_id", "handle"):
@@ -149,10 +134,10 @@ def test_the_second_of_two_equal_variants_is_refused(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
 
-    results = run_concurrently(
-        shop,
-        *[lambda: variants.create_variant(product.pk, VariantInput(attrs={"option1": "XL"}), **BY)] * 6,
-    )
+    def create() -> Variant:
+        return variants.create_variant(product.pk, VariantInput(attrs={"option1": "XL"}), **BY)
+
+    results = run_concurrently(shop, *[create] * 6)
 
     assert sum(isinstance(result, Variant) for result in results) == 1
     with shop_scope(shop):
@@ -161,7 +146,6 @@ def test_the_second_of_two_equal_variants_is_refused(shop: Shop) -> None:
 
 
 def test_variants_are_equal_and_share_a_position_without_the_products_lock(shop: Shop) -> None:
-    """Show what goes wrong without the lock: both requests compare the new variant only with committed variants."""
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
 
@@ -179,14 +163,10 @@ def test_variants_are_equal_and_share_a_position_without_the_products_lock(shop:
 def test_collects_of_one_collection_have_places_of_their_own(shop: Shop) -> None:
     with shop_scope(shop):
         collection = make_custom()
-        members = [make_product(str(number)) for number in range(12)]
+        members = [make_product(str(number)).pk for number in range(12)]
 
-    def put_in(product: Product) -> Callable[[], object]:
-        return lambda: collects.add_collect(
-            collection_id=collection.pk, product_id=product.pk, position=1 if product.pk % 2 else None, **BY
-        )
-
-    run_concurrently(shop, *[put_in(product) for product in members])
+    put_in = partial(collects.add_collect, collection_id=collection.pk, **BY)
+    run_concurrently(shop, *(partial(put_in, product_id=pk, position=1 if pk % 2 else None) for pk in members))
 
     with shop_scope(shop):
         positions = list(Collect.objects.order_by("position").values_list("position", flat=True))
@@ -194,15 +174,13 @@ def test_collects_of_one_collection_have_places_of_their_own(shop: Shop) -> None
 
 
 def test_two_collects_share_a_position_without_the_collections_lock(shop: Shop) -> None:
-    """Show what goes wrong without the lock: both products are added at the same position."""
     with shop_scope(shop):
         collection = make_custom()
         first, two = (make_product(str(number)) for number in range(2))
 
-    def put_in(product: Product) -> Callable[[], object]:
-        return lambda: collects.add_collect(collection_id=collection.pk, product_id=product.pk, position=None, **BY)
-
-    run_unguarded(shop, put_in(first), put_in(two), locks={"catalog_collection"})
+    put_in = partial(collects.add_collect, collection_id=collection.pk, position=None, **BY)
+    works = (partial(put_in, product_id=product.pk) for product in (first, two))
+    run_unguarded(shop, *works, locks={"catalog_collection"})
 
     with shop_scope(shop):
         assert list(Collect.objects.values_list("position", flat=True)) == [1, 1]
@@ -215,9 +193,6 @@ def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
         rows = list(Variant.objects.select_related("inventory_item").order_by("id"))
         location = get_first_location(shop)
 
-    def move(row: Variant) -> Callable[[], object]:
-        return lambda: inventory.adjust_available(row.inventory_item_id, location.pk, 3, **BY)
-
     def edit(row: Variant, number: int) -> Callable[[], object]:
         variant_input = VariantInput(attrs={"price": number, "position": number % 2 + 1}, item={"sku": f"S{number}"})
         return lambda: variants.update_variant(row, variant_input, **BY)
@@ -226,9 +201,9 @@ def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
         product_parts = ProductParts(variants=[VariantInput(id=row.pk, item={"sku": f"P{number}"}) for row in rows])
         return lambda: update_product(product, {"title": f"Mug {number}"}, product_parts, **BY)
 
-    works = [move(row) for row in rows for _ in range(6)]
-    works += [edit(rows[number % 2], number) for number in range(6)] + [rename(number) for number in range(3)]
-    run_concurrently(shop, *works)
+    moves = [partial(adjust_available, row.inventory_item_id, location.pk, 3) for row in rows]
+    edits = [edit(rows[number % 2], number) for number in range(6)]
+    run_concurrently(shop, *moves * 6, *edits, *(rename(number) for number in range(3)))
 
     with shop_scope(shop):
         assert list(Variant.objects.order_by("id").values_list("inventory_quantity", flat=True)) == [18, 18]
@@ -236,7 +211,6 @@ def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
 
 
 def test_a_quantity_that_is_read_and_then_written_loses_a_movement(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show what goes wrong without the lock: both adjustments start from the same quantity, and one is lost."""
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
         row = Variant.objects.select_related("inventory_item").get(product=product)
@@ -249,10 +223,7 @@ def test_a_quantity_that_is_read_and_then_written_loses_a_movement(shop: Shop, m
 
     monkeypatch.setattr(movements, "notify_stock_listeners", follow)
 
-    def move(location: Location) -> Callable[[], object]:
-        return lambda: inventory.adjust_available(row.inventory_item_id, location.pk, 3, **BY)
-
-    run_unguarded(shop, move(first), move(depot))
+    run_unguarded(shop, *(partial(adjust_available, row.inventory_item_id, place.pk, 3) for place in (first, depot)))
 
     with shop_scope(shop):
         row.refresh_from_db()
@@ -266,20 +237,15 @@ def test_a_product_that_is_deleted_while_it_is_sold_leaves_nothing(shop: Shop) -
         rows = list(Variant.objects.select_related("inventory_item").order_by("id"))
         location = get_first_location(shop)
 
-    def move(row: Variant) -> Callable[[], object]:
-        return lambda: inventory.adjust_available(row.inventory_item_id, location.pk, 1, **BY)
-
-    run_concurrently(shop, *[*(move(row) for row in rows for _ in range(4)), lambda: delete_product(product, **BY)])
+    moves = [partial(adjust_available, row.inventory_item_id, location.pk, 1) for row in rows]
+    run_concurrently(shop, *moves * 4, lambda: delete_product(product, **BY))
 
     with shop_scope(shop):
-        assert not Product.objects.exists()
-        assert not Variant.objects.exists()
-        assert not InventoryItem.objects.exists()
+        assert not any(model.objects.exists() for model in (Product, Variant, InventoryItem))
 
 
 @pytest.mark.deadlocks(1)
 def test_a_deletion_locking_the_product_before_its_stock_deadlocks(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show the deadlock that occurs if a deletion locks the product before the level."""
     monkeypatch.setattr(products, "lock_stock", lambda **_: None)
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
@@ -307,14 +273,10 @@ def test_two_deletions_of_a_collection_are_one(shop: Shop) -> None:
 
 
 def test_a_collection_is_deleted_twice_without_its_lock(shop: Shop) -> None:
-    """Show what goes wrong without the lock: both requests find the row and record a deletion."""
     with shop_scope(shop):
         collection = make_custom()
 
-    def delete() -> None:
-        lifecycle.delete_collection(collection, **BY)
-
-    run_unguarded(shop, delete, delete, locks={"catalog_collection"})
+    run_unguarded(shop, *[lambda: lifecycle.delete_collection(collection, **BY)] * 2, locks={"catalog_collection"})
 
     with shop_scope(shop):
         assert Event.objects.filter(topic="collections/delete").count() == 2
@@ -348,7 +310,6 @@ def test_a_reference_to_a_concurrently_deleted_row_is_a_conflict(shop: Shop, api
 
 
 def test_a_deleted_product_keeps_a_position_without_the_foreign_key(shop: Shop, api: ApiClient) -> None:
-    """Show what goes wrong without the foreign key: a position is stored for a deleted product."""
     with shop_scope(shop):
         product, collection = make_product("Mug"), make_smart("Mugs", ("title", "equals", "Mug"))
     path = f"smart_collections/{collection.pk}/order.json?products[]={product.pk}"

@@ -1,5 +1,3 @@
-"""Tests of the rules of smart collections, and of comparing texts without regard to case."""
-
 import pytest
 from django.db import connection
 from hypothesis import given
@@ -10,37 +8,23 @@ from apps.core.db.case_folding import casefold_text
 from apps.core.tenancy.models import Shop
 from tests.support.api_client import ApiClient, Response, get_errors
 from tests.support.factories.catalog import make_product, make_smart
-from tests.support.types import JsonObject
 
 RULE = {"column": "title", "relation": "contains", "condition": "mug"}
 
 
 RULE_CASES = [
-    ("title", "equals", "red MUG", "r"),
-    ("title", "not_equals", "red mug", "gb"),
-    ("title", "starts_with", "RED", "r"),
-    ("title", "ends_with", "mug", "rg"),
-    ("title", "contains", "ag", "b"),
-    ("title", "not_contains", "ug", "b"),
-    ("type", "equals", "cups", "rg"),
-    ("vendor", "equals", "potter", "r"),
-    ("variant_title", "equals", "xl", "b"),
-    ("variant_title", "not_contains", "xl", "rg"),
-    ("variant_price", "less_than", "5", "r"),
-    ("variant_price", "greater_than", "4.99", "gb"),
-    ("variant_price", "equals", "5.00", "g"),
-    ("variant_price", "not_equals", "5", "rb"),
+    *[("title", "equals", "red MUG", "r"), ("title", "not_equals", "red mug", "gb"), ("title", "contains", "ag", "b")],
+    *[("title", "starts_with", "RED", "r"), ("title", "ends_with", "mug", "rg"), ("title", "not_contains", "ug", "b")],
+    *[("title", "contains", "%", ""), ("title", "contains", "_", "")],
+    *[("type", "equals", "cups", "rg"), ("vendor", "equals", "potter", "r")],
+    *[("variant_title", "equals", "xl", "b"), ("variant_title", "not_contains", "xl", "rg")],
+    *[("variant_price", "less_than", "5", "r"), ("variant_price", "greater_than", "4.99", "gb")],
+    *[("variant_price", "equals", "5.00", "g"), ("variant_price", "not_equals", "5", "rb")],
     ("variant_compare_at_price", "greater_than", "0", "b"),
-    ("variant_weight", "greater_than", "0.5", "b"),
-    ("variant_weight", "equals", "0.3", "r"),
-    ("variant_inventory", "greater_than", "3", "g"),
-    ("variant_inventory", "less_than", "1", "rb"),
-    ("tag", "equals", "SALE", "rb"),
-    ("tag", "not_equals", "sale", "g"),
-    ("tag", "contains", "al", "rb"),
+    *[("variant_weight", "greater_than", "0.5", "b"), ("variant_weight", "equals", "0.3", "r")],
+    *[("variant_inventory", "greater_than", "3", "g"), ("variant_inventory", "less_than", "1", "rb")],
+    *[("tag", "equals", "SALE", "rb"), ("tag", "not_equals", "sale", "g"), ("tag", "contains", "al", "rb")],
     ("tag", "starts_with", "%", ""),
-    ("title", "contains", "%", ""),
-    ("title", "contains", "_", ""),
 ]
 
 
@@ -56,32 +40,29 @@ def three_products(in_shop: Shop) -> dict[int, str]:
     return {red.pk: "r", green.pk: "g", bag.pk: "b"}
 
 
+def get_product_ids(api: ApiClient, collection: Collection) -> list[int]:
+    return [row["id"] for row in api.get(f"collections/{collection.pk}/products.json").json()["products"]]
+
+
 @pytest.mark.parametrize("case", RULE_CASES, ids=" ".join)
 def test_rules_say_what_is_in(api: ApiClient, three_products: dict[int, str], case: tuple[str, str, str, str]) -> None:
     column, relation, condition, expected = case
     smart = make_smart("Chosen", (column, relation, condition))
 
-    products = api.get(f"collections/{smart.pk}/products.json").json()["products"]
-
-    assert "".join(three_products[row["id"]] for row in products) == expected
+    assert "".join(three_products[pk] for pk in get_product_ids(api, smart)) == expected
     assert api.get(f"collections/{smart.pk}.json").json()["collection"]["products_count"] == len(expected)
-    ids = {api_row["id"] for pk in three_products for api_row in _smart_of(api, pk) if three_products[pk] in expected}
-    assert ids == ({smart.pk} if expected else set())
-
-
-def _smart_of(api: ApiClient, product_id: int) -> list[JsonObject]:
-    return api.get("smart_collections.json", product_id=product_id).json()["smart_collections"]
+    for pk, letter in three_products.items():
+        rows = api.get("smart_collections.json", product_id=pk).json()["smart_collections"]
+        assert [row["id"] for row in rows] == [smart.pk] * (letter in expected)
 
 
 def test_rules_are_all_or_any(api: ApiClient, three_products: dict[int, str]) -> None:
     rules = [("title", "contains", "mug"), ("tag", "equals", "sale")]
-    every, smart = make_smart("All", *rules), make_smart("Any", *rules, disjunctive=True)
+    every, some = make_smart("All", *rules), make_smart("Any", *rules, disjunctive=True)
 
-    def members(collection: Collection) -> str:
-        products = api.get(f"collections/{collection.pk}/products.json").json()["products"]
-        return "".join(three_products[row["id"]] for row in products)
+    letters = ["".join(three_products[pk] for pk in get_product_ids(api, smart)) for smart in (every, some)]
 
-    assert (members(every), members(smart)) == ("r", "rgb")
+    assert letters == ["r", "rgb"]
 
 
 def test_a_condition_may_be_a_number(api: ApiClient, three_products: dict[int, str]) -> None:
@@ -89,7 +70,6 @@ def test_a_condition_may_be_a_number(api: ApiClient, three_products: dict[int, s
 
     response = api.post("smart_collections.json", {"smart_collection": {"title": "Dear", "rules": rules}})
 
-    assert response.status_code == 201
     assert response.json()["smart_collection"]["rules"][0]["condition"] == "5.5"
 
 
@@ -109,10 +89,8 @@ def test_a_pound_is_a_pound(api: ApiClient, in_shop: Shop, relation: str, condit
 
 
 def test_stock_is_counted_in_whole_units(api: ApiClient, in_shop: Shop) -> None:
-    rule = {"column": "variant_inventory", "relation": "equals"}
-
     def make(condition: object) -> Response:
-        rules = [rule | {"condition": condition}]
+        rules = [{"column": "variant_inventory", "relation": "equals", "condition": condition}]
         return api.post("smart_collections.json", {"smart_collection": {"title": "Few", "rules": rules}})
 
     assert get_errors(make("1.5")) == {"rules.0.condition": ["must be a whole number"]}
@@ -125,8 +103,7 @@ def test_membership_follows_the_products(api: ApiClient, three_products: dict[in
 
     api.put(f"products/{bag}.json", {"product": {"tags": "New"}})
 
-    products = api.get(f"collections/{smart.pk}/products.json").json()["products"]
-    assert [three_products[row["id"]] for row in products] == ["r"]
+    assert [three_products[pk] for pk in get_product_ids(api, smart)] == ["r"]
 
 
 @pytest.mark.parametrize(
@@ -173,8 +150,7 @@ def test_order_by_hand_puts_the_named_first(api: ApiClient, three_products: dict
     response = api.put(f"{path}?sort_order=manual&products[]={bag}&products[]={green}")
 
     assert (response.status_code, response.json()) == (200, {})
-    products = api.get(f"collections/{smart.pk}/products.json").json()["products"]
-    assert [row["id"] for row in products] == [bag, green, red]
+    assert get_product_ids(api, smart) == [bag, green, red]
     assert api.put(f"{path}?products[]=x").status_code == 400
     assert list(get_errors(api.put(f"{path}?products[]={10**12}"))) == ["products"]
     assert list(get_errors(api.put(f"{path}?sort_order=random"))) == ["sort_order"]
@@ -185,7 +161,6 @@ NAMES = ["Äpfel Straße", "ZOË", "Ωmega ΣΟΦΟΣ", "Žluťoučký"]
 
 @pytest.fixture
 def named_products(in_shop: Shop) -> list[int]:
-    """Create one product per name, and use the name as title, vendor, type, tag and option value."""
     products = [make_product(name, vendor=name, product_type=name, tags=name, prices=("1.00",)) for name in NAMES]
     for product in products:
         Variant.objects.filter(product=product).update(title=product.title)
@@ -216,9 +191,7 @@ def test_rules_ignore_case(
     relation, condition, expected = case
     smart = make_smart("Chosen", (column, relation, condition))
 
-    products = api.get(f"collections/{smart.pk}/products.json").json()["products"]
-
-    assert sorted(row["id"] for row in products) == [named_products[number] for number in expected]
+    assert sorted(get_product_ids(api, smart)) == [named_products[number] for number in expected]
 
 
 def test_every_way_of_writing_takes_the_folded_copy_along(in_shop: Shop) -> None:

@@ -1,5 +1,3 @@
-"""Tests with ten thousand products: a page needs the same queries in every sort order, and paging is complete."""
-
 from itertools import pairwise
 
 import pytest
@@ -20,7 +18,6 @@ PAGE = 250
 
 
 def create_full_collections(shop: Shop) -> dict[str, int]:
-    """Create a custom and a smart collection, each with all ten thousand products."""
     with shop_scope(shop):
         return {collection.kind: collection.pk for collection in fill_collections(shop, PRODUCTS)}
 

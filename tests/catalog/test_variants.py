@@ -1,5 +1,3 @@
-"""Tests for variants over REST: position, values, weights, stock and images."""
-
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -11,7 +9,7 @@ from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.inventory.domain import stock as inventory
 from apps.inventory.models import InventoryItem
-from tests.support.api_client import ApiClient, Response
+from tests.support.api_client import ApiClient, Response, get_errors
 from tests.support.factories.catalog import make_image, make_product
 from tests.support.factories.inventory import get_first_location
 from tests.support.types import JsonObject
@@ -20,10 +18,8 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def product(shop: Shop) -> Product:
-    """Create a product in sizes 1, 2 and 3."""
-    with shop_scope(shop):
-        return make_product(prices=("3.00", "1.00", "2.00"))
+def product(in_shop: Shop) -> Product:
+    return make_product(prices=("3.00", "1.00", "2.00"))
 
 
 def post_variant(api: ApiClient, product: Product, **fields: object) -> Response:
@@ -47,12 +43,11 @@ def test_a_new_variant_goes_last_or_where_it_asks_to(api: ApiClient, product: Pr
     assert (last.status_code, first.status_code) == (201, 201)
     assert get_positions(api, product) == [("F", 1), ("1", 2), ("2", 3), ("3", 4), ("L", 5)]
     options = api.get(f"products/{product.pk}.json").json()["product"]["options"]
-    assert options[0]["values"] == ["1", "2", "3", "F", "L"] or options[0]["values"][:3] == ["1", "2", "3"]
+    assert options[0]["values"][:3] == ["1", "2", "3"]
 
 
-def test_a_variant_is_read_and_changed_below_its_product_too(api: ApiClient, shop: Shop, product: Product) -> None:
-    with shop_scope(shop):
-        other, variant = make_product("Bowl"), product.variants.get(option1="2")
+def test_a_variant_is_read_and_changed_below_its_product_too(api: ApiClient, product: Product) -> None:
+    other, variant = make_product("Bowl"), product.variants.get(option1="2")
 
     response = api.get(f"products/{product.pk}/variants/{variant.pk}.json")
     before = api.get(f"variants/{variant.pk}.json")
@@ -65,9 +60,8 @@ def test_a_variant_is_read_and_changed_below_its_product_too(api: ApiClient, sho
     assert api.get(f"variants/{variant.pk}.json").json() == changed.json()
 
 
-def test_moving_a_variant_shifts_the_others(api: ApiClient, shop: Shop, product: Product) -> None:
-    with shop_scope(shop):
-        last = Variant.objects.get(product=product, option1="3")
+def test_moving_a_variant_shifts_the_others(api: ApiClient, product: Product) -> None:
+    last = Variant.objects.get(product=product, option1="3")
 
     api.put(f"variants/{last.pk}.json", {"variant": {"position": 1}})
     assert get_positions(api, product) == [("3", 1), ("1", 2), ("2", 3)]
@@ -75,54 +69,36 @@ def test_moving_a_variant_shifts_the_others(api: ApiClient, shop: Shop, product:
     assert get_positions(api, product) == [("1", 1), ("2", 2), ("3", 3)]
 
 
-def test_the_cheapest_price_follows_every_change(api: ApiClient, shop: Shop, product: Product) -> None:
+def test_the_cheapest_price_follows_every_change(api: ApiClient, product: Product) -> None:
     variant = post_variant(api, product, option1="L", price="0.50").json()["variant"]
     after_create = get_lowest_price(product)
     api.put(f"variants/{variant['id']}.json", {"variant": {"price": "1.50"}})
     after_update = get_lowest_price(product)
-    with shop_scope(shop):
-        cheapest = Variant.objects.get(product=product, option1="2")
+    cheapest = Variant.objects.get(product=product, option1="2")
     api.delete(f"products/{product.pk}/variants/{cheapest.pk}.json")
 
     assert (after_create, after_update, get_lowest_price(product)) == (Decimal("0.5"), Decimal(1), Decimal("1.5"))
 
 
-def test_two_variants_cannot_have_the_same_values(api: ApiClient, shop: Shop, product: Product) -> None:
-    with shop_scope(shop):
-        other = Variant.objects.get(product=product, option1="2")
+def test_two_variants_cannot_have_the_same_values(api: ApiClient, product: Product) -> None:
+    other = Variant.objects.get(product=product, option1="2")
 
     variant = post_variant(api, product, option1="1")
     changed = api.put(f"variants/{other.pk}.json", {"variant": {"option1": "1"}})
 
-    for response in (variant, changed):
-        assert response.status_code == 422
-        assert response.json() == {"errors": {"base": ["The variant '1' already exists."]}}
+    assert get_errors(variant) == get_errors(changed) == {"base": ["The variant '1' already exists."]}
 
 
-@pytest.mark.parametrize(
-    ("fields", "field"),
-    [
-        ({"option1": "x", "option2": "y"}, "option2"),
-        ({"option1": "x" * 256}, "option1"),
-        ({"option1": "x", "price": "1,00"}, "price"),
-        ({"option1": "x", "position": 0}, "position"),
-        ({"option1": "x", "image_id": 99}, "image_id"),
-        ({"option1": "x", "inventory_policy": "maybe"}, "inventory_policy"),
-        ({"option1": "x", "weight": "1e9"}, "weight"),
-        ({"option1": "x", "grams": 10**9}, "grams"),
-        ({"option1": "x", "requires_shipping": "perhaps"}, "requires_shipping"),
-        ({"option1": "x", "sku": "s" * 256}, "sku"),
-    ],
-)
-def test_invalid_variants_are_refused(
-    api: ApiClient, shop: Shop, product: Product, fields: JsonObject, field: str
-) -> None:
-    response = post_variant(api, product, **fields)
+INVALID: JsonObject = {"option2": "y", "option1": "x" * 256, "price": "1,00", "position": 0, "image_id": 99}
+INVALID |= {"inventory_policy": "maybe", "weight": "1e9", "grams": 10**9, "requires_shipping": "?", "sku": "s" * 256}
 
-    assert response.status_code == 422
-    assert list(response.json()["errors"]) == [field]
-    with shop_scope(shop):
-        assert (Variant.objects.count(), InventoryItem.objects.count()) == (3, 3)
+
+@pytest.mark.parametrize("field", INVALID)
+def test_invalid_variants_are_refused(api: ApiClient, product: Product, field: str) -> None:
+    response = post_variant(api, product, **{"option1": "x", field: INVALID[field]})
+
+    assert list(get_errors(response)) == [field]
+    assert (Variant.objects.count(), InventoryItem.objects.count()) == (3, 3)
 
 
 def test_weights_are_exact_in_every_unit(api: ApiClient, product: Product) -> None:
@@ -148,7 +124,7 @@ def test_a_new_unit_alone_keeps_the_number(api: ApiClient, product: Product) -> 
     assert (changed["weight"], changed["weight_unit"], changed["grams"]) == (2.0, "g", 2)
 
 
-def test_inventory_item_fields_are_written_through_the_variant(api: ApiClient, shop: Shop, product: Product) -> None:
+def test_inventory_item_fields_are_written_through_the_variant(api: ApiClient, product: Product) -> None:
     response = post_variant(api, product, option1="x", sku="X-1", inventory_management="own", requires_shipping=False)
     variant = response.json()["variant"]
     assert (variant["sku"], variant["inventory_management"], variant["requires_shipping"]) == ("X-1", "platform", False)
@@ -157,20 +133,20 @@ def test_inventory_item_fields_are_written_through_the_variant(api: ApiClient, s
 
     after = changed.json()["variant"]
     assert (after["sku"], after["inventory_management"], after["requires_shipping"]) == (None, None, False)
-    with shop_scope(shop):
-        item = InventoryItem.objects.get(pk=variant["inventory_item_id"])
-        assert (item.sku, item.tracked) == ("", False)
+    item = InventoryItem.objects.get(pk=variant["inventory_item_id"])
+    assert (item.sku, item.tracked) == ("", False)
 
 
-def test_a_change_of_the_item_or_its_stock_shows_in_the_product(api: ApiClient, shop: Shop, product: Product) -> None:
+def test_a_change_of_the_item_or_its_stock_shows_in_the_product(
+    api: ApiClient, in_shop: Shop, product: Product
+) -> None:
     path = f"products/{product.pk}.json"
     before = api.get(path).json()["product"]["variants"][0]
 
-    with shop_scope(shop):
-        item = InventoryItem.objects.get(pk=before["inventory_item_id"])
-        inventory.set_available(item, get_first_location(shop), 7, actor="staff:1", at=NOON)
-        inventory.adjust_available(item.pk, get_first_location(shop).pk, -2, actor="staff:1", at=NOON)
-        inventory.update_item(item, {"sku": "NEW"}, actor="staff:1", at=NOON)
+    item = InventoryItem.objects.get(pk=before["inventory_item_id"])
+    inventory.set_available(item, get_first_location(in_shop), 7, actor="staff:1", at=NOON)
+    inventory.adjust_available(item.pk, get_first_location(in_shop).pk, -2, actor="staff:1", at=NOON)
+    inventory.update_item(item, {"sku": "NEW"}, actor="staff:1", at=NOON)
 
     after = api.get(path).json()["product"]["variants"][0]
     assert before["inventory_quantity"] == 0
@@ -178,10 +154,9 @@ def test_a_change_of_the_item_or_its_stock_shows_in_the_product(api: ApiClient, 
     assert api.get(f"variants/{after['id']}.json").json()["variant"]["inventory_quantity"] == 5
 
 
-def test_an_image_is_shown_by_the_variants_that_name_it(api: ApiClient, shop: Shop, product: Product) -> None:
-    with shop_scope(shop):
-        image, foreign = make_image(product), make_image(make_product("Bag"))
-        variant = Variant.objects.filter(product=product).earliest("id")
+def test_an_image_is_shown_by_the_variants_that_name_it(api: ApiClient, product: Product) -> None:
+    image, foreign = make_image(product), make_image(make_product("Bag"))
+    variant = Variant.objects.filter(product=product).earliest("id")
     path = f"variants/{variant.pk}.json"
 
     response = api.put(path, {"variant": {"image_id": image.pk}})
@@ -193,23 +168,19 @@ def test_an_image_is_shown_by_the_variants_that_name_it(api: ApiClient, shop: Sh
     assert [row["variant_ids"] for row in images] == [[variant.pk]]
 
 
-def test_the_last_variant_stays(api: ApiClient, shop: Shop) -> None:
-    with shop_scope(shop):
-        product = make_product()
-        variant = Variant.objects.get(product=product)
+def test_the_last_variant_stays(api: ApiClient, in_shop: Shop) -> None:
+    product = make_product()
+    variant = Variant.objects.get(product=product)
 
     response = api.delete(f"products/{product.pk}/variants/{variant.pk}.json")
 
-    assert response.status_code == 422
-    assert response.json() == {"errors": {"base": ["The last variant of a product cannot be deleted."]}}
-    with shop_scope(shop):
-        assert Variant.objects.filter(pk=variant.pk).exists()
+    assert get_errors(response) == {"base": ["The last variant of a product cannot be deleted."]}
+    assert Variant.objects.filter(pk=variant.pk).exists()
 
 
-def test_delete_moves_the_others_up_and_takes_the_item_along(api: ApiClient, shop: Shop, product: Product) -> None:
-    with shop_scope(shop):
-        first = Variant.objects.get(product=product, option1="1")
-        other = make_product("Bag")
+def test_delete_moves_the_others_up_and_takes_the_item_along(api: ApiClient, product: Product) -> None:
+    first = Variant.objects.get(product=product, option1="1")
+    other = make_product("Bag")
 
     foreign = api.delete(f"products/{other.pk}/variants/{first.pk}.json")
     response = api.delete(f"products/{product.pk}/variants/{first.pk}.json")
@@ -218,8 +189,7 @@ def test_delete_moves_the_others_up_and_takes_the_item_along(api: ApiClient, sho
     assert response.json() == {}
     assert get_positions(api, product) == [("2", 1), ("3", 2)]
     assert api.get(f"products/{product.pk}.json").json()["product"]["options"][0]["values"] == ["2", "3"]
-    with shop_scope(shop):
-        assert not InventoryItem.objects.filter(pk=first.inventory_item_id).exists()
+    assert not InventoryItem.objects.filter(pk=first.inventory_item_id).exists()
 
 
 def test_variants_are_limited(api: ApiClient, shop: Shop, product: Product, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,5 +197,4 @@ def test_variants_are_limited(api: ApiClient, shop: Shop, product: Product, monk
 
     response = post_variant(api, product, option1="x")
 
-    assert response.status_code == 422
-    assert response.json() == {"errors": {"base": ["A product can have at most 3 variants."]}}
+    assert get_errors(response) == {"base": ["A product can have at most 3 variants."]}

@@ -1,5 +1,3 @@
-"""Tests that every catalog route returns the fields and types of its wire table."""
-
 import pytest
 
 from apps.core.tenancy.models import Shop
@@ -13,7 +11,6 @@ RULES = [{"column": "title", "relation": "contains", "condition": "bag"}]
 
 @pytest.fixture
 def product(api: ApiClient) -> JsonObject:
-    """Create a product with a value in every field."""
     body = {
         "title": "Canvas bag",
         "body_html": "<p>Strong.</p>",
@@ -112,10 +109,10 @@ def test_collections_fit_the_table(api: ApiClient, product: JsonObject, kind: st
 
 def test_the_view_on_collections_fits_the_table(api: ApiClient, product: JsonObject) -> None:
     body = api.post("smart_collections.json", {"smart_collection": build_collection_body(rules=RULES)}).json()
-    first_text = f"collections/{body['smart_collection']['id']}"
+    path = f"collections/{body['smart_collection']['id']}"
 
-    assert_fits("collection", "GET /collections/{id}.json", api.get(f"{first_text}.json").json())
-    listed_body = api.get(f"{first_text}/products.json").json()
+    assert_fits("collection", "GET /collections/{id}.json", api.get(f"{path}.json").json())
+    listed_body = api.get(f"{path}/products.json").json()
     assert_fits("collection", "GET /collections/{id}/products.json", listed_body)
     assert [item["status"] for item in listed_body["products"]] == ["active"]
     assert len(get_routes("collection")) == 2

@@ -72,3 +72,9 @@ def api_client_factory(server: LiveServer, server_shop: Shop) -> Iterator[Connec
 
     yield make
     shopify.ShopifyResource.clear_session()
+
+
+@pytest.fixture
+def all_scopes(api_client_factory: Connect) -> None:
+    """Activate a client session of an app with all scopes."""
+    api_client_factory()

@@ -1,5 +1,3 @@
-"""Tests with the real client: products with variants and images, collections, collects."""
-
 import base64
 from typing import Any
 from urllib.request import urlopen
@@ -8,10 +6,10 @@ import pytest
 import shopify
 from pyactiveresource.connection import ResourceNotFound
 
+from tests.client.resources import change, create, save
 from tests.support.files.images import decode_image, make_plain_image
-from tests.support.servers.live import Connect
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client"), pytest.mark.usefixtures("all_scopes")]
 
 PNG = make_plain_image("PNG", (40, 20))
 BAG = {
@@ -29,64 +27,58 @@ BAG = {
 }
 
 
+def create_bag() -> Any:
+    return create(shopify.Product, **BAG)
+
+
 def get_titles(products: Any) -> list[str]:
     return [item.title for item in products]
 
 
-def test_a_product_is_made_with_options_variants_and_images(api_client_factory: Connect) -> None:
-    api_client_factory()
+def test_a_product_is_made_with_options_variants_and_images() -> None:
+    made = create_bag()
+    product = shopify.Product.find(made.id)
 
-    product = shopify.Product.create(BAG)
-    matching_product = shopify.Product.find(product.id)
-
-    assert product.errors.full_messages() == []
-    assert matching_product.to_dict() == product.to_dict()
-    assert (matching_product.title, matching_product.handle, matching_product.tags, matching_product.status) == (
+    assert product.to_dict() == made.to_dict()
+    assert (product.title, product.handle, product.tags, product.status) == (
         "Canvas bag",
         "canvas-bag",
         "canvas, summer",
         "active",
     )
-    assert [(option.name, option.values) for option in matching_product.options] == [
+    assert [(option.name, option.values) for option in product.options] == [
         ("Colour", ["Sand", "Olive"]),
         ("Size", ["S", "L"]),
     ]
-    assert [(variant.title, variant.price, variant.sku) for variant in matching_product.variants] == [
+    assert [(variant.title, variant.price, variant.sku) for variant in product.variants] == [
         ("Sand / S", "19.90", "CB-1"),
         ("Olive / L", "24.50", "CB-2"),
     ]
-    assert [(image.alt, image.width, image.height) for image in matching_product.images] == [("A bag", 40, 20)]
-    assert matching_product.image.id == matching_product.images[0].id
-    assert matching_product.price_range() == "19.90 - 24.50"
+    assert [(image.alt, image.width, image.height) for image in product.images] == [("A bag", 40, 20)]
+    assert product.image.id == product.images[0].id
+    assert product.price_range() == "19.90 - 24.50"
 
 
-def test_a_found_product_is_changed_and_saved_whole(api_client_factory: Connect) -> None:
-    api_client_factory()
-    product = shopify.Product.create(BAG)
+def test_a_found_product_is_changed_and_saved_whole() -> None:
+    made = create_bag()
+    product = shopify.Product.find(made.id)
+    product.variants[0].price = "21.00"
+    save(product)
 
-    matching_product = shopify.Product.find(product.id)
-    matching_product.title = "Linen bag"
-    matching_product.variants[0].price = "21.00"
-    saved = matching_product.save()
-    second_product = shopify.Product.find(product.id)
+    changed = change(product, title="Linen bag")
 
-    assert saved, matching_product.errors.full_messages()
-    assert (second_product.title, second_product.handle, second_product.tags) == (
-        "Linen bag",
-        "canvas-bag",
-        "canvas, summer",
-    )
-    assert [variant.id for variant in second_product.variants] == [variant.id for variant in product.variants]
-    assert [variant.price for variant in second_product.variants] == ["21.00", "24.50"]
-    assert [image.src for image in second_product.images] == [image.src for image in product.images]
+    assert (changed.title, changed.handle, changed.tags) == ("Linen bag", "canvas-bag", "canvas, summer")
+    assert [(variant.id, variant.price) for variant in changed.variants] == [
+        (made.variants[0].id, "21.00"),
+        (made.variants[1].id, "24.50"),
+    ]
+    assert [image.src for image in changed.images] == [image.src for image in made.images]
 
 
-def test_products_are_counted_listed_narrowed_and_deleted(api_client_factory: Connect) -> None:
-    api_client_factory()
-    bag, mug = shopify.Product.create(BAG), shopify.Product.create({"title": "Mug", "vendor": "Potters"})
+def test_products_are_counted_listed_narrowed_and_deleted() -> None:
+    bag, mug = create_bag(), create(shopify.Product, title="Mug", vendor="Potters")
 
-    assert shopify.Product.count() == 2
-    assert shopify.Product.count(vendor="Potters") == 1
+    assert (shopify.Product.count(), shopify.Product.count(vendor="Potters")) == (2, 1)
     assert get_titles(shopify.Product.find(vendor="Weavers")) == ["Canvas bag"]
     assert get_titles(shopify.Product.find(ids=f"{mug.id},{bag.id}", fields="id,title")) == ["Canvas bag", "Mug"]
     assert shopify.Product.find_first(handle="mug").id == mug.id
@@ -98,84 +90,63 @@ def test_products_are_counted_listed_narrowed_and_deleted(api_client_factory: Co
         shopify.Product.find(bag.id)
 
 
-def test_variants_are_made_found_changed_and_deleted(api_client_factory: Connect) -> None:
-    api_client_factory()
-    product = shopify.Product.create(BAG)
+def test_variants_are_made_found_changed_and_deleted() -> None:
+    product = create_bag()
 
     large = shopify.Variant({"option1": "Sand", "option2": "L", "price": "22.00"})
-    added = product.add_variant(large)
-    matching_variant = shopify.Variant.find(large.id)
-    matching_variant.price = "23.00"
-    saved = matching_variant.save()
+    assert product.add_variant(large), large.errors.full_messages()
+    variant = shopify.Variant.find(large.id)
+    variant.price = "23.00"
+    save(variant)
     nested = shopify.Variant.find(large.id, product_id=product.id)
     nested.sku = "CB-3"
-    saved_below = nested.save()
+    save(nested)
     shopify.Variant.find(product.variants[1].id, product_id=product.id).destroy()
 
-    assert added, large.errors.full_messages()
-    assert saved, matching_variant.errors.full_messages()
-    assert saved_below, nested.errors.full_messages()
     assert (nested.price, nested.title) == ("23.00", "Sand / L")
-    assert [(variant.id, variant.sku) for variant in shopify.Variant.find(product_id=product.id)] == [
+    assert [(row.id, row.sku) for row in shopify.Variant.find(product_id=product.id)] == [
         (product.variants[0].id, "CB-1"),
         (large.id, "CB-3"),
     ]
     assert shopify.Variant.count(product_id=product.id) == 2
 
 
-def test_images_are_attached_shown_moved_and_deleted(api_client_factory: Connect) -> None:
-    api_client_factory()
-    product = shopify.Product.create(BAG)
+def test_images_are_attached_shown_moved_and_deleted() -> None:
+    product = create_bag()
+    olive = product.variants[1].id
 
-    image = shopify.Image({"product_id": product.id, "variant_ids": [product.variants[1].id]})
+    image = shopify.Image({"product_id": product.id, "variant_ids": [olive]})
     image.attach_image(make_plain_image("JPEG", (30, 60)), filename="side.jpg")
-    is_saved = image.save()
-    matching_image = shopify.Image.find(image.id, product_id=product.id)
-    matching_image.position = 1
-    matching_image.alt = "From the side"
-    saved = matching_image.save()
+    save(image)
+    changed = change(image, position=1, alt="From the side")
     images = shopify.Image.find(product_id=product.id)
     shopify.Image.find(product.images[0].id, product_id=product.id).destroy()
 
-    assert is_saved, image.errors.full_messages()
-    assert saved, matching_image.errors.full_messages()
-    assert [(output.id, output.alt, output.position) for output in images] == [
+    assert [(row.id, row.alt, row.position) for row in images] == [
         (image.id, "From the side", 1),
         (product.images[0].id, "A bag", 2),
     ]
-    assert (matching_image.width, matching_image.height, matching_image.variant_ids) == (
-        30,
-        60,
-        [product.variants[1].id],
-    )
-    assert shopify.Variant.find(product.variants[1].id).image_id == image.id
+    assert (changed.width, changed.height, changed.variant_ids) == (30, 60, [olive])
+    assert shopify.Variant.find(olive).image_id == image.id
     assert shopify.Image.count(product_id=product.id) == 1
 
 
-def test_an_images_address_gives_the_attached_bytes(api_client_factory: Connect) -> None:
-    api_client_factory()
-    product = shopify.Product.create(BAG)
+def test_an_images_address_gives_the_attached_bytes() -> None:
     large = make_plain_image("PNG", (400, 200))
-    image = shopify.Image({"product_id": product.id})
+    image = shopify.Image({"product_id": create_bag().id})
     image.attach_image(large, filename="large.png")
-    image.save()
+    save(image)
 
     with urlopen(image.src) as response:
-        served, kind = response.read(), response.headers["Content-Type"]
+        assert (response.read(), response.headers["Content-Type"]) == (large, "image/png")
     with urlopen(image.thumb) as response:
-        thumb = decode_image(response.read())
-
-    assert (served, kind) == (large, "image/png")
-    assert thumb.size == (50, 25)
+        assert decode_image(response.read()).size == (50, 25)
 
 
-def test_custom_collections_are_filled_and_emptied_by_hand(api_client_factory: Connect) -> None:
-    api_client_factory()
-    bag, mug = shopify.Product.create(BAG), shopify.Product.create({"title": "Mug"})
+def test_custom_collections_are_filled_and_emptied_by_hand() -> None:
+    bag, mug = create_bag(), create(shopify.Product, title="Mug")
 
-    kitchen = shopify.CustomCollection.create(
-        {"title": "Kitchen", "image": {"attachment": base64.b64encode(PNG).decode(), "alt": "Pots"}}
-    )
+    kitchen = create(shopify.CustomCollection, title="Kitchen")
     kitchen.add_product(mug)
     collect = bag.add_to_collection(kitchen)
 
@@ -194,59 +165,44 @@ def test_custom_collections_are_filled_and_emptied_by_hand(api_client_factory: C
     assert shopify.Collect.count() == 1
 
 
-def test_a_found_custom_collection_is_changed_saved_whole_and_deleted(api_client_factory: Connect) -> None:
-    api_client_factory()
-    custom_collection = shopify.CustomCollection.create(
-        {"title": "Garden", "image": {"attachment": base64.b64encode(PNG).decode()}}
-    )
+def test_a_found_custom_collection_is_changed_saved_whole_and_deleted() -> None:
+    garden = create(shopify.CustomCollection, title="Garden", image={"attachment": base64.b64encode(PNG).decode()})
 
-    matching_custom_collection = shopify.CustomCollection.find(custom_collection.id)
-    matching_custom_collection.title = "Balcony"
-    matching_custom_collection.published = False
-    saved = matching_custom_collection.save()
-    second_custom_collection = shopify.CustomCollection.find(matching_custom_collection.id)
+    changed = change(garden, title="Balcony", published=False)
 
-    assert saved, matching_custom_collection.errors.full_messages()
-    assert (second_custom_collection.title, second_custom_collection.handle, second_custom_collection.published_at) == (
+    assert (changed.title, changed.handle, changed.published_at, changed.image.width) == (
         "Balcony",
         "garden",
         None,
+        40,
     )
-    assert second_custom_collection.image.width == 40
     assert shopify.CustomCollection.count(title="Balcony") == 1
 
-    second_custom_collection.destroy()
+    changed.destroy()
 
     assert shopify.CustomCollection.find(title="Balcony") == []
 
 
-def test_smart_collections_hold_what_their_rules_say(api_client_factory: Connect) -> None:
-    api_client_factory()
-    bag, _ = shopify.Product.create(BAG), shopify.Product.create({"title": "Mug"})
+def build_rule(relation: str, condition: str) -> dict[str, str]:
+    return {"column": "title", "relation": relation, "condition": condition}
 
-    bags = shopify.SmartCollection.create(
-        {"title": "Bags", "rules": [{"column": "title", "relation": "contains", "condition": "bag"}]}
-    )
-    before = get_titles(bags.products())
-    smart_collection = shopify.SmartCollection.find(bags.id)
-    smart_collection.rules = [{"column": "title", "relation": "equals", "condition": "Mug"}]
-    saved = smart_collection.save()
 
-    assert bags.errors.full_messages() == []
-    assert before == ["Canvas bag"]
-    assert saved, smart_collection.errors.full_messages()
-    assert get_titles(smart_collection.products()) == ["Mug"]
+def test_smart_collections_hold_what_their_rules_say() -> None:
+    bag, _ = create_bag(), create(shopify.Product, title="Mug")
+
+    bags = create(shopify.SmartCollection, title="Bags", rules=[build_rule("contains", "bag")])
+    assert get_titles(bags.products()) == ["Canvas bag"]
+    changed = change(bags, rules=[build_rule("equals", "Mug")])
+
+    assert get_titles(changed.products()) == ["Mug"]
+    assert changed.rules[0].condition == "Mug"
     assert bag.smart_collections() == []
     assert shopify.SmartCollection.count() == 1
-    assert shopify.SmartCollection.find(bags.id).rules[0].condition == "Mug"
 
 
-def test_a_smart_collection_is_arranged_by_hand(api_client_factory: Connect) -> None:
-    api_client_factory()
-    ids = [shopify.Product.create({"title": f"Mug {number}"}).id for number in range(3)]
-    mugs = shopify.SmartCollection.create(
-        {"title": "Mugs", "rules": [{"column": "title", "relation": "starts_with", "condition": "Mug"}]}
-    )
+def test_a_smart_collection_is_arranged_by_hand() -> None:
+    ids = [create(shopify.Product, title=f"Mug {number}").id for number in range(3)]
+    mugs = create(shopify.SmartCollection, title="Mugs", rules=[build_rule("starts_with", "Mug")])
 
     mugs.put("order", sort_order="manual", products=[ids[2], ids[0]])
     path = f"{shopify.ShopifyResource.site}/collections/{mugs.id}/products.json"

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -50,11 +51,18 @@ def run_snippet(environment: dict[str, str], *command: str) -> Json:
     return json.loads(process.stdout)
 
 
-def test_the_first_call_works_in_every_language(environment: dict[str, str], server_shop: Shop) -> None:
-    if shutil.which("node") is None or shutil.which("curl") is None:
-        pytest.skip("node or curl is not on this machine")
+needs_tools = pytest.mark.skipif(not (shutil.which("node") and shutil.which("curl")), reason="needs node and curl")
+
+
+@pytest.fixture
+def teapot(server_shop: Shop) -> int:
+    """Create a product and return its id."""
     with shop_scope(server_shop):
-        product = make_product("Teapot")
+        return int(make_product("Teapot").pk)
+
+
+@needs_tools
+def test_the_first_call_works_in_every_language(environment: dict[str, str], teapot: int) -> None:
     python, node = get_snippets("first-app.md", "python")[0], get_snippets("first-app.md", "js")[0]
     shell = get_snippets("first-app.md", "sh")[0]
 
@@ -64,14 +72,12 @@ def test_the_first_call_works_in_every_language(environment: dict[str, str], ser
         run_snippet(environment, "node", "-e", node),
     ]
 
-    assert results == [{"products": [{"id": product.pk, "title": "Teapot"}]}] * 3
+    assert results == [{"products": [{"id": teapot, "title": "Teapot"}]}] * 3
 
 
 def test_the_public_client_is_pointed_here_by_its_own_settings(
-    server: LiveServer, app_token: str, server_shop: Shop, capsys: pytest.CaptureFixture[str]
+    server: LiveServer, app_token: str, teapot: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with shop_scope(server_shop):
-        product = make_product("Teapot")
     (snippet,) = get_snippets("first-app.md", "py")
 
     try:
@@ -79,28 +85,25 @@ def test_the_public_client_is_pointed_here_by_its_own_settings(
     finally:
         shopify.ShopifyResource.clear_session()
 
-    assert capsys.readouterr().out == f"[product({product.pk})]\n"
+    assert capsys.readouterr().out == f"[product({teapot})]\n"
 
 
 @pytest.mark.usefixtures("node_packages")
 def test_the_public_client_of_node_is_pointed_here_by_its_own_settings(
-    environment: dict[str, str], server: LiveServer, server_shop: Shop
+    environment: dict[str, str], server: LiveServer, teapot: int
 ) -> None:
-    with shop_scope(server_shop):
-        product = make_product("Teapot")
     (snippet,) = get_snippets("first-app.md", "cjs")
 
     results = run_snippet(environment, "node", "-e", snippet.replace(":8000", f":{server.port}"))
 
     # The client parses numbers as strings, so that large ids are not rounded.
-    assert results == {"products": [{"id": str(product.pk), "title": "Teapot"}]}
+    assert results == {"products": [{"id": str(teapot), "title": "Teapot"}]}
 
 
+@needs_tools
 def test_first_app_receives_a_verified_webhook(
     environment: dict[str, str], server: LiveServer, server_shop: Shop
 ) -> None:
-    if shutil.which("node") is None or shutil.which("curl") is None:
-        pytest.skip("node or curl is not on this machine")
     _, subscribe, create = get_snippets("first-app.md", "sh")
     languages = {
         "curl": ("sh", "-c", create),
@@ -128,30 +131,28 @@ def test_first_app_receives_a_verified_webhook(
 
 
 @pytest.fixture
-def recipes(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> JsonObject:
-    """Run the Python snippets of the recipes page and return the names that they define."""
+def recipes(environment: dict[str, str], server_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Iterator[JsonObject]:
+    """Run the Python snippets of the recipes page and yield the names that they define, in the shop's scope."""
     for name in ("BACKOFFICE", "TOKEN"):
         monkeypatch.setenv(name, environment[name])
     results: JsonObject = {}
     for block in get_snippets("recipes.md", "python"):
         exec(block, results)
-    return results
-
-
-def test_products_are_fetched_and_kept_in_step(recipes: JsonObject, server_shop: Shop) -> None:
     with shop_scope(server_shop):
-        ids = {make_product(title).pk for title in ("Teapot", "Mug")}
+        yield results
+
+
+def test_products_are_fetched_and_kept_in_step(recipes: JsonObject) -> None:
+    ids = {make_product(title).pk for title in ("Teapot", "Mug")}
     mine: dict[int, Any] = {}
 
     since = recipes["sync_products"](mine)
     first = set(mine)
-    with shop_scope(server_shop):
-        third = make_product("Bowl").pk
+    third = make_product("Bowl").pk
     recipes["sync_products"](mine, since)
     second = set(mine)
-    recipes["apply_webhook"](
-        mine, "products/update", {**mine[third], "title": "Old", "updated_at": "2020-01-01T00:00:00+00:00"}
-    )
+    old = {**mine[third], "title": "Old", "updated_at": "2020-01-01T00:00:00+00:00"}
+    recipes["apply_webhook"](mine, "products/update", old)
     recipes["apply_webhook"](mine, "products/delete", {"id": min(ids)})
 
     assert (first, second) == (ids, ids | {third})
@@ -159,22 +160,17 @@ def test_products_are_fetched_and_kept_in_step(recipes: JsonObject, server_shop:
     assert set(mine) == {max(ids), third}
 
 
-def test_stock_is_what_the_warehouse_counted(recipes: JsonObject, server_shop: Shop) -> None:
+def test_stock_is_what_the_warehouse_counted(recipes: JsonObject) -> None:
     variant = {"price": "9.50", "sku": "MUG", "inventory_management": "shopify"}
-    product = recipes["call"]("POST", "products.json", {"product": {"title": "Mug", "variants": [variant]}})[0][
-        "product"
-    ]
+    body = {"product": {"title": "Mug", "variants": [variant]}}
+    product = recipes["call"]("POST", "products.json", body)[0]["product"]
 
-    unknown = recipes["set_inventory"]({"MUG": 7, "NONE": 1})
-
-    with shop_scope(server_shop):
-        assert InventoryLevel.objects.get(item=product["variants"][0]["inventory_item_id"]).available == 7
-    assert unknown == ["NONE"]
+    assert recipes["set_inventory"]({"MUG": 7, "NONE": 1}) == ["NONE"]
+    assert InventoryLevel.objects.get(item=product["variants"][0]["inventory_item_id"]).available == 7
 
 
-def test_an_order_is_placed_and_followed(recipes: JsonObject, server_shop: Shop) -> None:
-    with shop_scope(server_shop):
-        variant = Variant.objects.filter(product=make_product("Mug", prices=("9.50",))).get()
+def test_an_order_is_placed_and_followed(recipes: JsonObject) -> None:
+    variant = Variant.objects.get(product=make_product("Mug", prices=("9.50",)))
 
     order = recipes["create_order"](variant.pk, "ada@example.com")
     output = recipes["get_order_status"](order)
@@ -183,22 +179,17 @@ def test_an_order_is_placed_and_followed(recipes: JsonObject, server_shop: Shop)
     assert output["order_status_url"].startswith("http")
 
 
-def test_customers_are_imported_once(recipes: JsonObject, server_shop: Shop) -> None:
+def test_customers_are_imported_once(recipes: JsonObject) -> None:
     first = recipes["import_customer"]({"email": "ada@example.com", "first_name": "Ada"})
     second = recipes["import_customer"]({"email": "ada@example.com", "first_name": "Augusta"})
 
-    with shop_scope(server_shop):
-        assert (first, Customer.objects.get().first_name) == (second, "Augusta")
+    assert (first, Customer.objects.get().first_name) == (second, "Augusta")
 
 
-def test_a_theme_is_copied(recipes: JsonObject, server_shop: Shop, worker: None) -> None:
-    with shop_scope(server_shop):
-        source = Theme.objects.get(role="main")
+def test_a_theme_is_copied(recipes: JsonObject, worker: None) -> None:
+    source = Theme.objects.get(role="main").pk
 
-    created_row = recipes["copy_theme"](source.pk, "Second")
+    copy = recipes["copy_theme"](source, "Second")
 
-    with shop_scope(server_shop):
-        files = [
-            set(Asset.objects.filter(theme_id=pk).values_list("key", "content_id")) for pk in (source.pk, created_row)
-        ]
-    assert files[0] == files[1]
+    of_source, of_copy = (set(Asset.objects.filter(theme=pk).values_list("key", "content")) for pk in (source, copy))
+    assert of_source == of_copy

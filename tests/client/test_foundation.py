@@ -1,60 +1,50 @@
-"""Tests that the public client works: session, pages, errors, users, webhooks and metafields."""
-
 import json
+from typing import Any
 
 import pytest
 import shopify
 from pyactiveresource.connection import ForbiddenAccess, ResourceNotFound, UnauthorizedAccess
 
 from apps.core.tenancy.models import Shop
+from tests.client.resources import change, create, save
 from tests.client.test_catalog import BAG
+from tests.samples.graphql import CREATE
 from tests.support import factories
 from tests.support.servers.live import Connect
+from tests.support.types import JsonObject
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 SRC = "https://scripts.example/a.js"
 
 
-def test_session_reads_its_shop(api_client_factory: Connect, server_shop: Shop) -> None:
-    api_client_factory()
+def test_session_reads_its_shop_and_scopes(api_client_factory: Connect, server_shop: Shop) -> None:
+    api_client_factory("write_script_tags", "read_products")
 
     shop = shopify.Shop.current()
 
-    assert shop.name == "Client Shop"
-    assert shop.myshopify_domain == server_shop.domain
-    assert shop.iana_timezone == "Europe/Berlin"
+    assert (shop.name, shop.myshopify_domain, shop.iana_timezone) == (
+        "Client Shop",
+        server_shop.domain,
+        "Europe/Berlin",
+    )
+    assert [scope.handle for scope in shopify.AccessScope.find()] == ["read_products", "write_script_tags"]
 
 
-def test_session_reads_its_scopes(api_client_factory: Connect) -> None:
-    api_client_factory("write_script_tags", "read_products")
-
-    scopes = [scope.handle for scope in shopify.AccessScope.find()]
-
-    assert scopes == ["read_products", "write_script_tags"]
-
-
-def test_script_tags_are_made_found_changed_and_deleted(api_client_factory: Connect) -> None:
-    api_client_factory()
-
-    tag = shopify.ScriptTag.create({"src": SRC, "event": "onload"})
-    script_tag = shopify.ScriptTag.find(tag.id)
-    script_tag.display_scope = "all"
-    saved = script_tag.save()
-    second_script_tag = shopify.ScriptTag.find(tag.id)
-    count = shopify.ScriptTag.count()
-    second_script_tag.destroy()
+def test_script_tags_are_made_found_changed_and_deleted(all_scopes: None) -> None:
+    tag = create(shopify.ScriptTag, src=SRC, event="onload")
+    changed = change(tag, display_scope="all")
 
     assert tag.display_scope == "online_store"
-    assert saved
-    assert second_script_tag.display_scope == "all"
-    assert second_script_tag.src == SRC
-    assert count == 1
+    assert (changed.display_scope, changed.src) == ("all", SRC)
+    assert shopify.ScriptTag.count() == 1
+
+    changed.destroy()
+
     assert shopify.ScriptTag.find() == []
 
 
-def test_lists_are_paged_with_the_clients_own_cursor(api_client_factory: Connect) -> None:
-    api_client_factory()
+def test_lists_are_paged_with_the_clients_own_cursor(all_scopes: None) -> None:
     ids = [shopify.ScriptTag.create({"src": f"{SRC}?{n}", "event": "onload"}).id for n in range(5)]
 
     first = shopify.ScriptTag.find(limit=2)
@@ -68,25 +58,19 @@ def test_lists_are_paged_with_the_clients_own_cursor(api_client_factory: Connect
     assert [tag.id for tag in shopify.ScriptTag.find(src=f"{SRC}?3")] == [ids[3]]
 
 
-def test_refusals_reach_the_client_as_errors_of_the_object(api_client_factory: Connect) -> None:
-    api_client_factory()
-
+def test_refusals_reach_the_client_as_errors_of_the_object(all_scopes: None) -> None:
     tag = shopify.ScriptTag.create({"src": "http://scripts.example/a.js"})
 
     assert not tag.id
     assert sorted(tag.errors.full_messages()) == ["can't be blank", "is invalid", "src must be secure (HTTPS)"]
 
 
-def test_missing_objects_raise_not_found(api_client_factory: Connect) -> None:
-    api_client_factory()
-
+def test_missing_objects_and_scopes_raise_errors_of_their_own(api_client_factory: Connect) -> None:
+    api_client_factory("read_script_tags")
     with pytest.raises(ResourceNotFound):
         shopify.ScriptTag.find(999_999)
 
-
-def test_a_missing_scope_raises_forbidden(api_client_factory: Connect) -> None:
     api_client_factory("read_products")
-
     with pytest.raises(ForbiddenAccess):
         shopify.ScriptTag.find()
 
@@ -101,13 +85,10 @@ def test_an_uninstalled_app_is_shut_out(api_client_factory: Connect) -> None:
         shopify.Shop.current()
 
 
-def test_the_client_reads_the_call_limit(api_client_factory: Connect) -> None:
-    api_client_factory()
-
+def test_the_client_reads_the_call_limit(all_scopes: None) -> None:
     shopify.Shop.current()
 
-    assert (shopify.Limits.credit_used(), shopify.Limits.credit_limit()) == (1, 40)
-    assert shopify.Limits.credit_left() == 39
+    assert (shopify.Limits.credit_used(), shopify.Limits.credit_left(), shopify.Limits.credit_limit()) == (1, 39, 40)
     assert not shopify.Limits.credit_maxed()
 
 
@@ -126,55 +107,32 @@ def test_the_staff_is_read(api_client_factory: Connect, server_shop: Shop) -> No
 
 
 ADDRESS = "https://hooks.example/orders"
-# The mutation as it appears in the documentation of existing clients.
-CREATE = """
-mutation webhookSubscriptionCreate($topic: WebhookSubscriptionTopic!, $webhookSubscription: WebhookSubscriptionInput!) {
-  webhookSubscriptionCreate(topic: $topic, webhookSubscription: $webhookSubscription) {
-    webhookSubscription { id topic uri }
-    userErrors { field message }
-  }
-}
-"""
-LIST = "{ webhookSubscriptions(first: 5) { edges { node { id topic format } } } }"
+LIST = "{ webhookSubscriptions(first: 5) { edges { node { id topic } } } }"
 
 
-def test_subscriptions_are_made_found_changed_counted_and_deleted(api_client_factory: Connect) -> None:
-    api_client_factory()
+def test_subscriptions_are_made_found_changed_counted_and_deleted(all_scopes: None) -> None:
+    webhook = create(shopify.Webhook, topic="orders/create", address=ADDRESS, format="json")
+    changed = change(webhook, address=f"{ADDRESS}/2")
 
-    webhook = shopify.Webhook.create({"topic": "orders/create", "address": ADDRESS, "format": "json"})
-    assert webhook.errors.full_messages() == []
-    matching_webhook = shopify.Webhook.find(webhook.id)
-    matching_webhook.address = f"{ADDRESS}/2"
-    saved = matching_webhook.save()
-    second_webhook = shopify.Webhook.find(webhook.id)
-    webhooks = shopify.Webhook.find(topic="orders/create")
-
-    assert saved, matching_webhook.errors.full_messages()
-    assert (second_webhook.topic, second_webhook.address, second_webhook.format) == (
-        "orders/create",
-        f"{ADDRESS}/2",
-        "json",
-    )
-    assert [item.id for item in webhooks] == [webhook.id]
+    assert (changed.topic, changed.address, changed.format) == ("orders/create", f"{ADDRESS}/2", "json")
+    assert [row.id for row in shopify.Webhook.find(topic="orders/create")] == [webhook.id]
     assert shopify.Webhook.count() == 1
-    second_webhook.destroy()
+
+    changed.destroy()
+
     with pytest.raises(ResourceNotFound):
         shopify.Webhook.find(webhook.id)
 
 
-def test_subscriptions_are_made_and_listed_over_graphql(api_client_factory: Connect) -> None:
-    api_client_factory()
+def test_subscriptions_are_made_and_listed_over_graphql(all_scopes: None) -> None:
     variables = {"topic": "ORDERS_CREATE", "webhookSubscription": {"uri": ADDRESS, "format": "JSON"}}
 
-    webhook_subscription_create = json.loads(shopify.GraphQL().execute(CREATE, variables))["data"][
-        "webhookSubscriptionCreate"
-    ]
+    result = json.loads(shopify.GraphQL().execute(CREATE, variables))["data"]["webhookSubscriptionCreate"]
     edges = json.loads(shopify.GraphQL().execute(LIST))["data"]["webhookSubscriptions"]["edges"]
 
-    assert webhook_subscription_create["userErrors"] == []
-    assert webhook_subscription_create["webhookSubscription"]["uri"] == ADDRESS
+    assert (result["userErrors"], result["webhookSubscription"]["uri"]) == ([], ADDRESS)
     assert [(edge["node"]["id"], edge["node"]["topic"]) for edge in edges] == [
-        (webhook_subscription_create["webhookSubscription"]["id"], "ORDERS_CREATE")
+        (result["webhookSubscription"]["id"], "ORDERS_CREATE")
     ]
 
 
@@ -182,25 +140,31 @@ def build_metafield(**values: object) -> shopify.Metafield:
     return shopify.Metafield({"namespace": "care", "key": "washing", "type": "single_line_text_field", **values})
 
 
-@pytest.mark.parametrize("kind", ["Product", "CustomCollection", "Variant"])
-def test_metafields_are_added_changed_and_deleted(api_client_factory: Connect, kind: str) -> None:
-    api_client_factory()
-    product = shopify.Product.create(BAG)
-    owner = {
-        "Product": product,
-        "CustomCollection": shopify.CustomCollection.create({"title": "Kitchen"}),
-        "Variant": product.variants[0],
-    }[kind]
+def create_owner(kind: str) -> Any:
+    values: JsonObject = {
+        "Article": {"title": "Snow"},
+        "Customer": {"email": "ada@example.com"},
+        "Order": {"line_items": [{"title": "Mug", "price": "10.00", "quantity": 1}]},
+    }
+    if kind == "Variant":
+        return create(shopify.Product, **BAG).variants[0]
+    if kind == "Article":
+        values["Article"]["blog_id"] = create(shopify.Blog, title="News").id
+    return create(getattr(shopify, kind), **values.get(kind, {"title": "Kitchen"}))
+
+
+@pytest.mark.parametrize("kind", ["Article", "Blog", "CustomCollection", "Customer", "Order", "Product", "Variant"])
+def test_metafields_are_added_changed_and_deleted(all_scopes: None, kind: str) -> None:
+    owner = create_owner(kind)
 
     added = owner.add_metafield(build_metafield(value="cold"))
-    (rows,) = owner.metafields()
-    rows.value = "by hand"
-    saved = rows.save()
-    (second_metafield,) = owner.metafields(namespace="care")
-
     assert added.errors.full_messages() == []
-    assert saved, rows.errors.full_messages()
-    assert (second_metafield.id, second_metafield.value, second_metafield.owner_id, second_metafield.type) == (
+    (metafield,) = owner.metafields()
+    metafield.value = "by hand"
+    save(metafield)
+    (changed,) = owner.metafields(namespace="care")
+
+    assert (changed.id, changed.value, changed.owner_id, changed.type) == (
         added.id,
         "by hand",
         owner.id,
@@ -208,29 +172,24 @@ def test_metafields_are_added_changed_and_deleted(api_client_factory: Connect, k
     )
     assert owner.metafields_count() == 1
 
-    second_metafield.destroy()
+    changed.destroy()
 
     assert owner.metafields() == []
 
 
-def test_metafields_of_an_image_are_found_by_their_owner(api_client_factory: Connect) -> None:
-    api_client_factory()
-    product = shopify.Product.create(BAG)
-    image = product.images[0]
+def test_metafields_of_an_image_are_found_by_their_owner(all_scopes: None) -> None:
+    image = create(shopify.Product, **BAG).images[0]
 
     metafield = build_metafield(value="print", owner_id=image.id, owner_resource="product_image")
-    saved = metafield.save()
-    metafields = image.metafields()
+    save(metafield)
 
-    assert saved, metafield.errors.full_messages()
-    assert [(row.id, row.value) for row in metafields] == [(metafield.id, "print")]
+    assert [(row.id, row.value) for row in image.metafields()] == [(metafield.id, "print")]
 
 
-def test_metafields_of_the_shop_are_its_own(api_client_factory: Connect) -> None:
-    api_client_factory()
-    shopify.Product.create(BAG).add_metafield(build_metafield(value="cold"))
+def test_metafields_of_the_shop_are_its_own(all_scopes: None) -> None:
+    create_owner("Product").add_metafield(build_metafield(value="cold"))
     shop = shopify.Shop.current()
 
-    shop.add_metafield(build_metafield(value="warm"))
+    shop.add_metafield(build_metafield(type="number_integer", value=700))
 
-    assert [row.value for row in shop.metafields()] == ["warm"]
+    assert [row.value for row in shop.metafields()] == [700]

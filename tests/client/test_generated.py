@@ -1,6 +1,6 @@
 """Tests of clients generated from the OpenAPI document, and of the document itself.
 
-See check B29 in docs/reliability.md. The suite always tries the same few requests; ``make soak`` tries 500 requests per
+The suite always tries the same few requests; ``make soak`` tries 500 requests per
 operation and sequences of requests. Two of the generator's checks are disabled on purpose: the server ignores unknown
 properties instead of rejecting them, and a business rule may reject a request that fits the document.
 """
@@ -84,7 +84,6 @@ RUN = 'import { use } from "./use.js"; console.log(JSON.stringify(await use(...p
 
 
 def run_node(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run Node in a directory, and show the output if Node fails."""
     process = subprocess.run(["node", *arguments], cwd=folder, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stdout + process.stderr
     return process

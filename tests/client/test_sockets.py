@@ -1,7 +1,4 @@
-"""Tests of the web server with raw sockets: malformed, huge and slow requests.
-
-See checks A10, B6, B7, B13, B26, B28 and L7 in docs/reliability.md.
-"""
+"""Tests of the web server with raw sockets: malformed, huge and slow requests."""
 
 import http.client
 import json
@@ -24,12 +21,21 @@ from tests.support.timing import scale_for_soak
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 TAG = b'{"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}'
+TAGS = "/admin/api/2026-07/script_tags.json"
+
+
+def encode_request(head: str, body: bytes = b"") -> bytes:
+    return head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body
+
+
+def connect(server: LiveServer, timeout: float = 10) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=timeout)
 
 
 def send_bytes(server: LiveServer, head: str, body: bytes = b"", wait: float = 10) -> bytes:
     """Send bytes and return the server's response."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=wait) as connection:
-        connection.sendall(head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body)
+    with connect(server, wait) as connection:
+        connection.sendall(encode_request(head, body))
         content = b""
         try:
             while chunk := connection.recv(65536):
@@ -41,63 +47,65 @@ def send_bytes(server: LiveServer, head: str, body: bytes = b"", wait: float = 1
     return content
 
 
+def send_bytes_and_stop(server: LiveServer, requests: bytes) -> bytes:
+    """Send bytes, close the sending side of the connection, and return all that the server sends."""
+    with connect(server) as connection:
+        connection.sendall(requests)
+        connection.shutdown(socket.SHUT_WR)
+        return connection.makefile("rb").read()
+
+
+def post(server: LiveServer, path: str, body: str | bytes, headers: dict[str, str]) -> tuple[int, str]:
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    client.request("POST", path, body, {**headers, "Content-Type": "application/json"})
+    response = client.getresponse()
+    text = response.read().decode()
+    client.close()
+    return response.status, text
+
+
 @pytest.fixture
 def token(server_shop: Shop) -> str:
     return factories.make_token(factories.make_installation(server_shop))
 
 
 def build_head(token: str, *lines: str, method: str = "POST") -> str:
-    start = f"{method} /admin/api/2026-07/script_tags.json?limit=1 HTTP/1.1"
+    start = f"{method} {TAGS}?limit=1 HTTP/1.1"
     return "\n".join([start, "Host: 127.0.0.1", f"X-Shopify-Access-Token: {token}", *lines])
 
 
-def get_script_tags(shop: Shop) -> int:
+def count_script_tags(shop: Shop) -> int:
     with shop_scope(shop):
         return int(ScriptTag.objects.count())
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        (("Content-Type: application/json", f"Content-Length: {len(TAG)}"), TAG, {201}),
-        (("Content-Type: application/json", "Transfer-Encoding: chunked"), b"5\r\n{}   \r\n0\r\n\r\n", {411}),
-        (("Content-Type: application/json; charset=zlib", f"Content-Length: {len(TAG)}"), TAG, {415}),
-        (("Content-Type: application/json; charset=rot13", f"Content-Length: {len(TAG)}"), TAG, {415}),
-        (("Content-Type: application/json", "Content-Length: 10"), TAG, {400}),
-        (("Content-Type: application/json", "Content-Length: -5"), TAG, {400}),
-        (("Content-Type: application/json", "Content-Length: 5", "Transfer-Encoding: chunked"), TAG, {400, 411}),
-        (("Content-Type: application/json", f"Content-Length: {'9' * 5_001}"), TAG, {400}),
-        (("Content-Type: application/json", f"Content-Length: {len(TAG)}", "Content-Encoding: gzip"), TAG, {415}),
-        (("Content-Type: application/json", f"Content-Length: {len(TAG)}", "Content-Encoding: identity"), TAG, {201}),
-        (("Content-Type: application/json", f"Content-Length: {len(TAG)}", "Host: other.example"), TAG, {400}),
-        (
-            ("Content-Type: application/json", f"Content-Length: {len(TAG)}", "Upgrade: h2c", "Connection: Upgrade"),
-            TAG,
-            {201, 400},
-        ),
-    ],
-    ids=[
-        "good",
-        "chunked",
-        "zlib",
-        "rot13",
-        "too short",
-        "negative",
-        "both lengths",
-        "5,001 digits",
-        "gzip",
-        "identity",
-        "two hosts",
-        "upgrade",
-    ],
-)
-def test_bodies_on_the_wire(server: LiveServer, server_shop: Shop, token: str, case: Any) -> None:
-    lines, body, statuses = case
+TYPE, LENGTH = "Content-Type: application/json", f"Content-Length: {len(TAG)}"
+BODIES: dict[str, tuple[list[str], set[int]]] = {
+    "good": ([TYPE, LENGTH], {201}),
+    "chunked": ([TYPE, "Transfer-Encoding: chunked"], {411}),
+    "zlib": ([f"{TYPE}; charset=zlib", LENGTH], {415}),
+    "rot13": ([f"{TYPE}; charset=rot13", LENGTH], {415}),
+    "too short": ([TYPE, "Content-Length: 10"], {400}),
+    "negative": ([TYPE, "Content-Length: -5"], {400}),
+    "both lengths": ([TYPE, "Content-Length: 5", "Transfer-Encoding: chunked"], {400, 411}),
+    "5,001 digits": ([TYPE, f"Content-Length: {'9' * 5_001}"], {400}),
+    "gzip": ([TYPE, LENGTH, "Content-Encoding: gzip"], {415}),
+    "identity": ([TYPE, LENGTH, "Content-Encoding: identity"], {201}),
+    "two hosts": ([TYPE, LENGTH, "Host: other.example"], {400}),
+    "upgrade": ([TYPE, LENGTH, "Upgrade: h2c", "Connection: Upgrade"], {201, 400}),
+}
+
+
+@pytest.mark.parametrize("case", BODIES)
+def test_bodies_on_the_wire(server: LiveServer, server_shop: Shop, token: str, case: str) -> None:
+    lines, statuses = BODIES[case]
+    body = b"5\r\n{}   \r\n0\r\n\r\n" if case == "chunked" else TAG
+
     reply = send_bytes(server, build_head(token, *lines), body)
 
     status = int(reply.split()[1])
     assert status in statuses, reply[:300]
-    assert get_script_tags(server_shop) == (1 if status == 201 else 0)
+    assert count_script_tags(server_shop) == (1 if status == 201 else 0)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +122,7 @@ def test_headers_and_paths_that_are_too_long_are_refused(server: LiveServer, tok
     many_headers = send_bytes(server, build_head(token, *(f"X-H{n}: 1" for n in range(300)), method="GET"))
     long_path = send_bytes(server, f"GET /{'x' * 9_000} HTTP/1.1\nHost: 127.0.0.1")
 
-    assert parse_response(long_header) == (431, "Request Header Fields Too Large")
-    assert parse_response(many_headers) == (431, "Request Header Fields Too Large")
+    assert parse_response(long_header) == parse_response(many_headers) == (431, "Request Header Fields Too Large")
     assert parse_response(long_path) == (414, "Request-URI Too Long")
 
 
@@ -131,25 +138,17 @@ def test_header_names_go_out_as_they_are_written(server: LiveServer, token: str)
 
 
 def test_a_body_that_ends_early_is_400_and_not_taken(server: LiveServer, server_shop: Shop, token: str) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-        text = build_head(token, "Content-Type: application/json", "Content-Length: 999").replace("\n", "\r\n")
-        connection.sendall(text.encode() + b"\r\n\r\n" + TAG)
-        connection.shutdown(socket.SHUT_WR)
-        content = connection.makefile("rb").read()
+    content = send_bytes_and_stop(server, encode_request(build_head(token, TYPE, "Content-Length: 999"), TAG))
 
     assert parse_response(content) == (400, "Bad Request")
-    assert get_script_tags(server_shop) == 0
+    assert count_script_tags(server_shop) == 0
 
 
 def test_a_client_that_stops_after_its_request_is_answered(server: LiveServer, server_shop: Shop, token: str) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-        text = build_head(token, "Content-Type: application/json", f"Content-Length: {len(TAG)}").replace("\n", "\r\n")
-        connection.sendall(text.encode() + b"\r\n\r\n" + TAG)
-        connection.shutdown(socket.SHUT_WR)
-        content = connection.makefile("rb").read()
+    content = send_bytes_and_stop(server, encode_request(build_head(token, TYPE, LENGTH), TAG))
 
     assert content.startswith(b"HTTP/1.1 201 ")
-    assert get_script_tags(server_shop) == 1
+    assert count_script_tags(server_shop) == 1
 
 
 def test_http_2_is_not_spoken(server: LiveServer) -> None:
@@ -159,9 +158,9 @@ def test_http_2_is_not_spoken(server: LiveServer) -> None:
 
 
 def test_requests_in_one_packet_are_answered_in_turn(server: LiveServer, token: str) -> None:
-    first = build_head(token, method="GET").replace("\n", "\r\n").encode() + b"\r\n\r\n"
-    other = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    first = encode_request(build_head(token, method="GET"))
+    other = encode_request("GET /healthz HTTP/1.1\nHost: x\nConnection: close")
+    with connect(server) as connection:
         connection.sendall(first + first + other)
         content = connection.makefile("rb").read()
 
@@ -170,10 +169,9 @@ def test_requests_in_one_packet_are_answered_in_turn(server: LiveServer, token: 
     assert places == sorted(set(places))
 
 
-def test_an_expect_header_is_answered(server: LiveServer, server_shop: Shop, token: str) -> None:
-    text = build_head(token, "Content-Type: application/json", f"Content-Length: {len(TAG)}", "Expect: 100-continue")
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-        connection.sendall(text.replace("\n", "\r\n").encode() + b"\r\n\r\n")
+def test_an_expect_header_is_answered(server: LiveServer, token: str) -> None:
+    with connect(server) as connection:
+        connection.sendall(encode_request(build_head(token, TYPE, LENGTH, "Expect: 100-continue")))
         replies = connection.recv(1000)
         connection.sendall(TAG)
         response = connection.recv(1000)
@@ -183,7 +181,7 @@ def test_an_expect_header_is_answered(server: LiveServer, server_shop: Shop, tok
 
 
 def test_headers_with_underscores_are_dropped(server: LiveServer, token: str) -> None:
-    path = "GET /admin/api/2026-07/script_tags.json HTTP/1.1\nHost: 127.0.0.1\n"
+    path = f"GET {TAGS} HTTP/1.1\nHost: 127.0.0.1\n"
 
     refused = send_bytes(server, f"{path}X_Shopify_Access_Token: {token}")
     beside = send_bytes(server, f"{path}X-Shopify-Access-Token: {token}\nX_Shopify_Access_Token: bko_other")
@@ -223,14 +221,9 @@ def test_angle_brackets_in_a_path_are_no_defect(server: LiveServer, token: str, 
 
 @pytest.mark.parametrize("length", [61 * 1024 * 1024, 200 * 1024 * 1024])
 def test_a_client_that_sends_far_too_much_reads_the_reason(server: LiveServer, token: str, length: int) -> None:
-    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-    headers = {"X-Shopify-Access-Token": token, "Content-Type": "application/json"}
-    client.request("POST", "/admin/api/2026-07/script_tags.json", b"x" * length, headers)
-    response = client.getresponse()
+    status, text = post(server, TAGS, b"x" * length, {"X-Shopify-Access-Token": token})
 
-    assert response.status == 413
-    assert json.loads(response.read()) == {"errors": "Request Entity Too Large"}
-    client.close()
+    assert (status, json.loads(text)) == (413, {"errors": "Request Entity Too Large"})
 
 
 @pytest.mark.parametrize(
@@ -240,40 +233,30 @@ def test_a_client_that_sends_far_too_much_reads_the_reason(server: LiveServer, t
         ("/accounts/login/", {"Cookie": "sessionid=x"}, 413),
         ("/s/shop/admin/", {}, 413),
         ("/s/shop/admin/", {"Cookie": "sessionid=x"}, 302),
-        ("/admin/api/2026-07/script_tags.json", {}, 413),
-        ("/admin/api/2026-07/script_tags.json", {"X-Shopify-Access-Token": "bko_none"}, 401),
+        (TAGS, {}, 413),
+        (TAGS, {"X-Shopify-Access-Token": "bko_none"}, 401),
     ],
 )
 def test_anonymous_clients_can_send_little(server: LiveServer, path: str, headers: dict[str, str], status: int) -> None:
-    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
-    client.request("POST", path, b"x" * (64 * 1024 + 1), {**headers, "Content-Type": "application/json"})
-
-    assert client.getresponse().status == status
-    client.close()
+    assert post(server, path, b"x" * (64 * 1024 + 1), headers)[0] == status
 
 
-def test_a_large_body_arrives_whole(server: LiveServer, server_shop: Shop, token: str) -> None:
-    text = json.dumps({"product": {"title": "Large", "body_html": "", "images": [{"attachment": "A" * 3_000_000}]}})
-    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
-    headers = {"X-Shopify-Access-Token": token, "Content-Type": "application/json"}
-    client.request("POST", "/admin/api/2026-07/products.json", text, headers)
-    response = client.getresponse()
+def test_a_large_body_arrives_whole(server: LiveServer, token: str) -> None:
+    body = json.dumps({"product": {"title": "Large", "body_html": "", "images": [{"attachment": "A" * 3_000_000}]}})
+
+    status, text = post(server, "/admin/api/2026-07/products.json", body, {"X-Shopify-Access-Token": token})
 
     # The error shows that the server has read the whole body: the file is not an image.
-    assert response.status == 422
-    assert "image" in response.read().decode().lower()
-    client.close()
+    assert (status, "image" in text.lower()) == (422, True)
 
 
 def test_a_body_that_does_not_come_is_408_in_time(server: LiveServer, server_shop: Shop, token: str) -> None:
     began = time.monotonic()
-    reply = send_bytes(
-        server, build_head(token, "Content-Type: application/json", "Content-Length: 100"), b"{", wait=20
-    )
+    reply = send_bytes(server, build_head(token, TYPE, "Content-Length: 100"), b"{", wait=20)
 
     assert parse_response(reply) == (408, "Request Timeout")
     assert 7 < time.monotonic() - began < 12
-    assert get_script_tags(server_shop) == 0
+    assert count_script_tags(server_shop) == 0
 
 
 HOST = b"Host: 127.0.0.1\r\n"
@@ -294,11 +277,7 @@ def get_child_pids(pid: int) -> list[str]:
 
 
 def measure_response(server: LiveServer, path: str, token: str = "") -> float:
-    """Send a request over a new connection and return the seconds until the response.
-
-    Raises:
-        AssertionError: If the status is not 200.
-    """
+    """Send a request over a new connection and return the seconds until a successful response."""
     began = time.monotonic()
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     client.request("GET", path, headers={"X-Shopify-Access-Token": token})
@@ -316,7 +295,7 @@ def check_other_clients(server: LiveServer, token: str, sockets: int, seconds: f
         silent: dict[str, list[socket.socket]] = {kind: [] for kind in KINDS}
         for number in range(sockets):
             kind = list(KINDS)[number % len(KINDS)]
-            connection = opened.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+            connection = opened.enter_context(connect(server))
             connection.sendall(KINDS[kind])
             silent[kind].append(connection)
 
@@ -335,23 +314,19 @@ def check_other_clients(server: LiveServer, token: str, sockets: int, seconds: f
     assert get_child_pids(server.process.pid) == before
 
 
-def test_silent_clients_do_not_block_others(server: LiveServer, server_shop: Shop) -> None:
-    token = factories.make_token(factories.make_installation(server_shop))
-
+def test_silent_clients_do_not_block_others(server: LiveServer, token: str) -> None:
     check_other_clients(server, token, sockets=60, seconds=13)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1200)
-def test_five_hundred_silent_clients_do_not_block_others(server: LiveServer, server_shop: Shop) -> None:
-    token = factories.make_token(factories.make_installation(server_shop))
-
+def test_five_hundred_silent_clients_do_not_block_others(server: LiveServer, token: str) -> None:
     check_other_clients(server, token, sockets=500, seconds=scale_for_soak(300))
 
 
 @pytest.mark.soak
 def test_a_body_that_drips_ends_within_half_a_minute(server: LiveServer, server_shop: Shop) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=1) as connection:
+    with connect(server, timeout=1) as connection:
         connection.sendall(KINDS["large"])
         began = time.monotonic()
         content = b""

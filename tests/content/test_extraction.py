@@ -1,9 +1,8 @@
-"""End-to-end tests of archives from a hostile web server: each is refused with a reason and leaves no files."""
-
 import io
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from django.db.models.functions import Now
@@ -74,62 +73,54 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 }
 
 
-def list_stored_files() -> set[Path]:
+def get_contents(shop: Shop) -> tuple[set[int], set[Path]]:
+    """Return the ids of all stored contents, and all files of the storage."""
     storage = get_content_storage()
     assert isinstance(storage, ContentFileStorage)
-    return {path for path in Path(storage.location).rglob("*") if path.is_file()}
+    with shop_scope(shop):
+        rows = set(FileContent.objects.values_list("pk", flat=True))
+    return rows, {path for path in Path(storage.location).rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_archive_is_refused_with_a_reason_and_leaves_nothing(
     api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs, name: str
 ) -> None:
-    main = get_main_theme(api)
-    with shop_scope(shop):
-        contents_before = set(FileContent.objects.values_list("pk", flat=True))
-    files_before = list_stored_files()
+    main, before = get_main_theme(api), get_contents(shop)
     theme = post_theme(api, src=file_server.offer("/theme.zip", HOSTILE[name]()), role="main")
 
     (job,) = run_jobs()
 
     after = get_theme(api, theme)
     assert (after["processing"], after["previewable"], after["role"]) == (False, False, "unpublished")
-    assert get_main_theme(api)["id"] == main["id"]
-    assert job.state == Job.State.FAILED
+    assert (get_main_theme(api)["id"], job.state) == (main["id"], Job.State.FAILED)
     assert api.get(f"themes/{theme['id']}/assets.json").json() == {"assets": []}
     with shop_scope(shop):
-        row = Theme.objects.get(pk=theme["id"])
-        assert row.failure.startswith(("The ", "“", "A ", "The name"))
-        assert row.failure == job.error
-        assert set(FileContent.objects.values_list("pk", flat=True)) == contents_before
-    assert list_stored_files() == files_before
+        assert Theme.objects.get(pk=theme["id"]).failure == job.error
+    assert job.error.startswith(("The ", "“", "A ", "The name"))
+    assert get_contents(shop) == before
     assert api.delete(f"themes/{theme['id']}.json").status_code == 200
 
 
 def test_an_unknown_directory_is_skipped(api: ApiClient, file_server: FileServer, run_jobs: RunJobs) -> None:
-    theme = post_theme(
-        api, src=file_server.offer("/t.zip", create_zip({LAYOUT: "x", ".git/config": "x", "node_modules/a.js": "x"}))
-    )
+    archive = create_zip({LAYOUT: "x", ".git/config": "x", "node_modules/a.js": "x"})
+    theme = post_theme(api, src=file_server.offer("/t.zip", archive))
 
     run_jobs()
 
-    keys = [asset["key"] for asset in api.get(f"themes/{theme['id']}/assets.json").json()["assets"]]
-    assert keys == [LAYOUT]
+    assets = api.get(f"themes/{theme['id']}/assets.json").json()["assets"]
+    assert [asset["key"] for asset in assets] == [LAYOUT]
 
 
 def test_a_theme_waits_during_a_full_disk_and_is_completed_later(
     api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theme = post_theme(api, src=file_server.offer("/t.zip", create_zip(SMALL_THEME)))
-    real = ContentFileStorage._save
 
-    def full(*_: object) -> str:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(ContentFileStorage, "_save", full)
-    (job,) = run_jobs()
+    with monkeypatch.context() as full:
+        full.setattr(ContentFileStorage, "_save", Mock(side_effect=OSError(28, "No space left on device")))
+        (job,) = run_jobs()
     waiting = get_theme(api, theme)
-    monkeypatch.setattr(ContentFileStorage, "_save", real)
     with shop_scope(shop):
         Job.objects.update(due_at=Now())
     run_jobs()

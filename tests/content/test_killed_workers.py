@@ -1,7 +1,4 @@
-"""Tests for workers killed during an extraction: the theme is complete in the end, and no files are left over.
-
-See check U6 in docs/reliability.md.
-"""
+"""See check U6 in docs/reliability.md."""
 
 import contextlib
 import os
@@ -70,17 +67,12 @@ class KillableWorker:
     """A worker with the test's database. Each job has its own process, which a test can kill."""
 
     def __init__(self, folder: Path) -> None:
-        env = {
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "backoffice.settings",
-            "DATABASE_URL": get_database_url(),
-            "BACKOFFICE_DATA_DIR": str(folder.parent),
-            "BACKOFFICE_SECRET_KEY": settings.SECRET_KEY,
-        }
-        self._process = subprocess.Popen(
+        env = {"DJANGO_SETTINGS_MODULE": "backoffice.settings", "DATABASE_URL": get_database_url()}
+        env |= {"BACKOFFICE_DATA_DIR": str(folder.parent), "BACKOFFICE_SECRET_KEY": settings.SECRET_KEY}
+        self.process = subprocess.Popen(
             [sys.executable, "-c", WORKER],
             cwd=settings.BASE_DIR,
-            env=env,
+            env={**os.environ, **env},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -89,35 +81,26 @@ class KillableWorker:
 
     def begin(self, job: Job) -> int:
         """Start a job and return the id of its process."""
-        assert self._process.stdin
-        self._process.stdin.write(f"{job.key}\n")
-        self._process.stdin.flush()
+        assert self.process.stdin
+        self.process.stdin.write(f"{job.key}\n")
+        self.process.stdin.flush()
         return int(self._line())
 
     def wait(self) -> None:
         """Wait until the job's process has ended or was killed."""
         assert self._line() == "ended\n"
 
-    def stop(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-
     def _line(self) -> str:
-        assert self._process.stdout
-        return self._process.stdout.readline()
+        assert self.process.stdout
+        return self.process.stdout.readline()
 
 
 @pytest.fixture
 def worker(folder: Path) -> Iterator[KillableWorker]:
     started = KillableWorker(folder)
     yield started
-    started.stop()
-
-
-def create_theme_job(archive: bytes) -> tuple[Theme, Job]:
-    upload = blob_store.store_blob(archive)
-    theme = themes.create_theme(name="Killed", upload=upload, role="main", actor="staff:1", at=timezone.now())
-    return theme, Job.objects.get(task=themes.EXTRACT_TASK, arguments={"theme_id": theme.pk})
+    started.process.kill()
+    started.process.communicate()
 
 
 def is_complete(theme: Theme, files: dict[str, bytes]) -> bool:
@@ -154,7 +137,9 @@ def test_themes_survive_killed_workers(folder: Path, worker: KillableWorker, mon
         files = {LAYOUT: b"<html></html>", **noise}
         with shop_scope(shop):
             Theme.objects.filter(name="Killed", role="unpublished").delete()
-            theme, job = create_theme_job(create_zip(files))
+            upload = blob_store.store_blob(create_zip(files))
+            theme = themes.create_theme(name="Killed", upload=upload, role="main", actor="staff:1", at=timezone.now())
+            job = Job.objects.get(task=themes.EXTRACT_TASK, arguments={"theme_id": theme.pk})
         before = count_other_connections()
         process = worker.begin(job)
         began = time.monotonic()

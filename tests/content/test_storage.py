@@ -1,10 +1,8 @@
-"""Tests of stored files: themes in a bucket, and lost or damaged files."""
-
 import logging
-from collections.abc import Iterator
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -22,7 +20,7 @@ from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from backoffice.configuration.storages import get_storage_settings
 from tests.content.test_script_tags import make_tag
 from tests.support import factories
-from tests.support.api_client import ApiClient
+from tests.support.api_client import ApiClient, Response
 from tests.support.factories.content import LAYOUT, SMALL_THEME, create_zip
 from tests.support.panel.client import Panel
 from tests.support.servers.files import FileServer
@@ -79,105 +77,85 @@ KEY = "assets/colours.css"
 
 
 @pytest.fixture
-def main_theme_with_lost_file(shop: Shop) -> Theme:
+def theme(shop: Shop) -> Theme:
     """Return the published theme after deleting one of its files from the storage."""
     with shop_scope(shop):
-        theme = Theme.objects.get(role="main")
-        content = blob_store.store_blob(STYLE)
-        assets.save_asset(theme, KEY, content, actor="system", at=timezone.now())
-        get_content_storage().delete(content.name)
-    return theme
+        main, content = Theme.objects.get(role="main"), blob_store.store_blob(STYLE)
+        assets.save_asset(main, KEY, content, actor="system", at=timezone.now())
+    get_content_storage().delete(content.name)
+    return main
 
 
-@pytest.fixture
-def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Simulate a full disk."""
-
-    def save(*_: object) -> str:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(ContentFileStorage, "_save", save)
-    yield
-    monkeypatch.undo()
+def get_asset(api: ApiClient, theme: Theme) -> Response:
+    return api.get(f"themes/{theme.pk}/assets.json", **{"asset[key]": KEY})
 
 
-def list_assets(theme: Theme) -> str:
-    return f"themes/{theme.pk}/assets.json"
+def put_asset(api: ApiClient, theme: Theme, **asset: str) -> Response:
+    return api.put(f"themes/{theme.pk}/assets.json", {"asset": {"key": KEY, **asset}})
 
 
 def test_a_lost_file_is_a_clean_refusal_that_the_log_explains(
-    api: ApiClient, shop: Shop, main_theme_with_lost_file: Theme, caplog: pytest.LogCaptureFixture
+    api: ApiClient, shop: Shop, theme: Theme, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR, "apps.core.media.storage"):
-        single = api.get(list_assets(main_theme_with_lost_file), **{"asset[key]": KEY})
-        copied = api.put(
-            list_assets(main_theme_with_lost_file), {"asset": {"key": "assets/copy.css", "source_key": KEY}}
-        )
-        public = Client().get(f"/storefront/{shop.domain}/themes/{main_theme_with_lost_file.pk}/{KEY}")
-    response = api.get(list_assets(main_theme_with_lost_file))
+        single = get_asset(api, theme)
+        copied = put_asset(api, theme, key="assets/copy.css", source_key=KEY)
+        public = Client().get(f"/storefront/{shop.domain}/themes/{theme.pk}/{KEY}")
+    response = api.get(f"themes/{theme.pk}/assets.json")
 
-    assert (single.status_code, single.json()) == (
-        503,
-        {"errors": {"base": ["The file could not be read: No such file or directory"]}},
-    )
+    assert single.json() == {"errors": {"base": ["The file could not be read: No such file or directory"]}}
     assert float(single["Retry-After"]) > 0
-    assert [copied.status_code, public.status_code, response.status_code] == [503, 503, 200]
+    assert [answer.status_code for answer in (single, copied, public, response)] == [503, 503, 503, 200]
     notes = [record.getMessage() for record in caplog.records if record.name == "apps.core.media.storage"]
     assert len(notes) == 3
     assert all(f"File shops/{shop.pk}/content/" in note and "could not be read" in note for note in notes)
 
 
-def test_uploading_the_same_bytes_repairs_every_theme(
-    api: ApiClient, shop: Shop, main_theme_with_lost_file: Theme
-) -> None:
+def test_uploading_the_same_bytes_repairs_every_theme(api: ApiClient, shop: Shop, theme: Theme) -> None:
     with shop_scope(shop):
-        copy = themes.duplicate_theme(main_theme_with_lost_file, actor="system", at=timezone.now())
-    assert api.get(list_assets(copy), **{"asset[key]": KEY}).status_code == 503
+        copy = themes.duplicate_theme(theme, actor="system", at=timezone.now())
+    assert get_asset(api, copy).status_code == 503
 
-    second_response = api.put(list_assets(main_theme_with_lost_file), {"asset": {"key": KEY, "value": STYLE.decode()}})
-
-    assert second_response.status_code == 200
-    assert api.get(list_assets(copy), **{"asset[key]": KEY}).json()["asset"]["value"] == STYLE.decode()
+    assert put_asset(api, theme, value=STYLE.decode()).status_code == 200
+    assert get_asset(api, copy).json()["asset"]["value"] == STYLE.decode()
 
 
-def test_a_full_disk_refuses_the_upload_and_changes_nothing(api: ApiClient, shop: Shop, full_disk: None) -> None:
+def test_a_full_disk_refuses_the_upload_and_changes_nothing(
+    api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ContentFileStorage, "_save", Mock(side_effect=OSError(28, "No space left on device")))
     with shop_scope(shop):
         main = Theme.objects.get(role="main")
 
-    refused = api.put(list_assets(main), {"asset": {"key": KEY, "value": "new"}})
+    refused = put_asset(api, main, value="new")
 
-    assert (refused.status_code, refused.json()) == (
-        503,
-        {"errors": {"base": ["The file could not be stored: No space left on device"]}},
-    )
+    errors = {"base": ["The file could not be stored: No space left on device"]}
+    assert (refused.status_code, refused.json()) == (503, {"errors": errors})
     with shop_scope(shop):
         assert not Asset.objects.filter(key=KEY).exists()
         assert not FileContent.objects.filter(stored=False).exclude(pk__in=blob_store.get_unreferenced_blobs()).exists()
 
 
-def test_the_panel_says_that_a_file_is_lost_and_takes_another(shop: Shop, main_theme_with_lost_file: Theme) -> None:
+def test_the_panel_says_that_a_file_is_lost_and_takes_another(shop: Shop, theme: Theme) -> None:
     panel = Panel(factories.make_member(shop, "themes"), shop)
-    page = panel.get("content_theme_code", main_theme_with_lost_file.pk, key=KEY)
-    searched = panel.get("content_theme_code", main_theme_with_lost_file.pk, q="charset")
-    downloaded = panel.get("content_theme_download", main_theme_with_lost_file.pk)
+    page = panel.get("content_theme_code", theme.pk, key=KEY)
+    searched = panel.get("content_theme_code", theme.pk, q="charset")
+    downloaded = panel.get("content_theme_download", theme.pk)
     md5 = page.context["asset"].content.md5
 
-    saved = panel.post(
-        "content_theme_code", main_theme_with_lost_file.pk, key=KEY, expected=md5, text="b { color: blue }"
-    )
+    saved = panel.post("content_theme_code", theme.pk, key=KEY, expected=md5, text="b { color: blue }")
 
-    assert (page.status_code, searched.status_code) == (200, 200)
+    answers = (page, searched, downloaded, saved)
+    assert [response.status_code for response in answers] == [200, 200, 302, 302]
     assert b"The content of this file is missing from storage" in page.content
     assert [hit.key for hit in searched.context["hits"]] == [LAYOUT]
-    assert downloaded.status_code == 302
-    assert saved.status_code == 302
-    assert panel.get("content_theme_code", main_theme_with_lost_file.pk, key=KEY).context["text"] == "b { color: blue }"
+    assert panel.get("content_theme_code", theme.pk, key=KEY).context["text"] == "b { color: blue }"
     with shop_scope(shop):
-        version = AssetVersion.objects.get(theme=main_theme_with_lost_file, key=KEY)
-    compared = panel.get("content_theme_version", main_theme_with_lost_file.pk, version.pk)
-    restored = panel.post("content_theme_version", main_theme_with_lost_file.pk, version.pk)
+        version = AssetVersion.objects.get(theme=theme, key=KEY)
+    compared = panel.get("content_theme_version", theme.pk, version.pk)
+    restored = panel.post("content_theme_version", theme.pk, version.pk)
     assert (compared.status_code, restored.status_code) == (200, 302)
-    assert panel.get("content_theme_code", main_theme_with_lost_file.pk, key=KEY).context["text"] == "b { color: blue }"
+    assert panel.get("content_theme_code", theme.pk, key=KEY).context["text"] == "b { color: blue }"
 
 
 def test_a_lost_upload_is_retried_and_finally_fails_the_theme(shop: Shop) -> None:
@@ -205,9 +183,9 @@ def test_a_lost_copy_of_a_script_is_fetched_again(api: ApiClient, shop: Shop, se
         assert script_tags.get_cached_script(tag, at=now + timedelta(minutes=1)) == b"hello()"
 
 
-def test_the_check_lists_what_is_lost_or_damaged_and_who_uses_it(shop: Shop, main_theme_with_lost_file: Theme) -> None:
+def test_the_check_lists_what_is_lost_or_damaged_and_who_uses_it(shop: Shop, theme: Theme) -> None:
     with shop_scope(shop):
-        layout = Asset.objects.select_related("content").get(theme=main_theme_with_lost_file, key=LAYOUT)
+        layout = Asset.objects.select_related("content").get(theme=theme, key=LAYOUT)
     Path(get_content_storage().path(layout.content.name)).write_bytes(b"<html>other</html>")
     errors = StringIO()
 
@@ -218,9 +196,7 @@ def test_the_check_lists_what_is_lost_or_damaged_and_who_uses_it(shop: Shop, mai
     output = StringIO()
     call_command("check_blobs", stdout=output)
 
-    assert f"({KEY})" in errors.getvalue()
-    assert f"({LAYOUT})" in errors.getvalue()
-    assert shop.domain in errors.getvalue()
+    assert [text for text in (f"({KEY})", f"({LAYOUT})", shop.domain) if text not in errors.getvalue()] == []
     assert output.getvalue() == "All files are present and undamaged.\n"
 
 

@@ -1,30 +1,25 @@
-"""Tests for marketing consents: requirements, resets and history."""
-
 import pytest
 
 from apps.core.events.models import Event
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import ConsentChange
-from tests.support.api_client import ApiClient, Response
+from tests.support.api_client import ApiClient, get_errors
 from tests.support.factories.customers import post_customer
 from tests.support.types import JsonObject
 
 SUBSCRIBED = {"state": "subscribed", "opt_in_level": "confirmed_opt_in", "consent_updated_at": "2026-01-02T03:04:05Z"}
 
 
-def update_customer(api: ApiClient, customer: JsonObject, **fields: object) -> Response:
-    return api.put(f"customers/{customer['id']}.json", {"customer": fields})
+def update_customer(api: ApiClient, customer: JsonObject, **fields: object) -> JsonObject:
+    response = api.put(f"customers/{customer['id']}.json", {"customer": fields})
+    assert response.status_code == 200, response.content
+    return response.json()["customer"]
 
 
 def get_history(shop: Shop, pk: int) -> list[tuple[str, str]]:
     with shop_scope(shop):
         return list(ConsentChange.objects.filter(customer_id=pk).order_by("id").values_list("channel", "state"))
-
-
-def get_topics(shop: Shop) -> list[str]:
-    with shop_scope(shop):
-        return list(Event.objects.filter(topic__startswith="customers").order_by("id").values_list("topic", flat=True))
 
 
 def test_a_customer_has_consented_to_nothing_at_first(api: ApiClient) -> None:
@@ -75,19 +70,17 @@ def test_consent_without_a_date_is_of_now(api: ApiClient) -> None:
     ],
 )
 def test_consent_is_refused(api: ApiClient, fields: JsonObject, errors: JsonObject) -> None:
-    response = api.post("customers.json", {"customer": {"first_name": "A", **fields}})
-
-    assert (response.status_code, response.json()) == (422, {"errors": errors})
+    assert get_errors(api.post("customers.json", {"customer": {"first_name": "A", **fields}})) == errors
 
 
 def test_update_of_a_customer_without_email_needs_one_first(api: ApiClient) -> None:
     customer = post_customer(api, first_name="A")
 
-    refused = update_customer(api, customer, email_marketing_consent=SUBSCRIBED)
+    refused = api.put(f"customers/{customer['id']}.json", {"customer": {"email_marketing_consent": SUBSCRIBED}})
     both = update_customer(api, customer, email="a@example.com", email_marketing_consent=SUBSCRIBED)
 
-    assert (refused.status_code, refused.json()) == (422, {"errors": {"email_marketing_consent": ["needs an email"]}})
-    assert both.json()["customer"]["email_marketing_consent"]["state"] == "subscribed"
+    assert get_errors(refused) == {"email_marketing_consent": ["needs an email"]}
+    assert both["email_marketing_consent"]["state"] == "subscribed"
 
 
 def test_changes_are_recorded_and_sent(api: ApiClient, shop: Shop) -> None:
@@ -100,23 +93,20 @@ def test_changes_are_recorded_and_sent(api: ApiClient, shop: Shop) -> None:
 
     assert get_history(shop, customer["id"]) == [("email", "pending"), ("sms", "subscribed"), ("email", "subscribed")]
     email, sms = "customers_email_marketing_consent/update", "customers_marketing_consent/update"
-    assert [topic for topic in get_topics(shop) if "consent" in topic] == [email, sms, email]
+    with shop_scope(shop):
+        topics = Event.objects.filter(topic__contains="consent").order_by("id").values_list("topic", flat=True)
+        assert list(topics) == [email, sms, email]
 
 
 def test_a_changed_email_resets_its_consent_and_no_other(api: ApiClient, shop: Shop) -> None:
-    customer = post_customer(
-        api,
-        email="a@example.com",
-        phone="+14155550123",
-        email_marketing_consent=SUBSCRIBED,
-        sms_marketing_consent=SUBSCRIBED,
-    )
+    consents = {"email_marketing_consent": SUBSCRIBED, "sms_marketing_consent": SUBSCRIBED}
+    customer = post_customer(api, email="a@example.com", phone="+14155550123", **consents)
 
     # The consent in the request was given for the old address, so it must not apply to the new address.
-    changed = update_customer(api, customer, **{**customer, "email": "b@example.com"}).json()["customer"]
+    changed = update_customer(api, customer, **{**customer, "email": "b@example.com"})
 
-    assert changed["email_marketing_consent"]["state"] == "not_subscribed"
-    assert changed["email_marketing_consent"]["consent_updated_at"] is None
+    consent = changed["email_marketing_consent"]
+    assert (consent["state"], consent["consent_updated_at"]) == ("not_subscribed", None)
     assert changed["sms_marketing_consent"] == customer["sms_marketing_consent"]
     assert get_history(shop, customer["id"])[-1] == ("email", "not_subscribed")
 
@@ -124,10 +114,9 @@ def test_a_changed_email_resets_its_consent_and_no_other(api: ApiClient, shop: S
 def test_another_spelling_of_the_email_keeps_the_consent(api: ApiClient) -> None:
     customer = post_customer(api, email="a@example.com", email_marketing_consent=SUBSCRIBED)
 
-    changed = update_customer(api, customer, email="A@example.com").json()["customer"]
+    changed = update_customer(api, customer, email="A@example.com")
 
-    assert changed["email"] == "A@example.com"
-    assert changed["email_marketing_consent"]["state"] == "subscribed"
+    assert (changed["email"], changed["email_marketing_consent"]["state"]) == ("A@example.com", "subscribed")
 
 
 def test_a_new_consent_with_a_new_email_applies_to_the_new_email(api: ApiClient) -> None:
@@ -135,7 +124,7 @@ def test_a_new_consent_with_a_new_email_applies_to_the_new_email(api: ApiClient)
 
     changed = update_customer(api, customer, email="b@example.com", email_marketing_consent={"state": "subscribed"})
 
-    assert changed.json()["customer"]["email_marketing_consent"]["state"] == "subscribed"
+    assert changed["email_marketing_consent"]["state"] == "subscribed"
 
 
 @pytest.mark.parametrize(
@@ -156,9 +145,9 @@ def test_accepts_marketing_says_the_same_in_old_words(api: ApiClient, before: st
         accepts_marketing=accepts,
         accepts_marketing_updated_at="2026-02-03T00:00:00Z",
         marketing_opt_in_level="confirmed_opt_in",
-    ).json()["customer"]
+    )["email_marketing_consent"]
 
-    assert changed["email_marketing_consent"]["state"] == after
+    assert changed["state"] == after
     if accepts:
-        assert changed["email_marketing_consent"]["opt_in_level"] == "confirmed_opt_in"
-        assert changed["email_marketing_consent"]["consent_updated_at"] == "2026-02-02T19:00:00-05:00"
+        assert changed["opt_in_level"] == "confirmed_opt_in"
+        assert changed["consent_updated_at"] == "2026-02-02T19:00:00-05:00"

@@ -1,5 +1,3 @@
-"""Tests that an erasure reaches all personal data: tables, database files, stored files, logs."""
-
 import logging
 import subprocess
 from pathlib import Path
@@ -33,29 +31,18 @@ from tests.customers.test_accounts import get_activation_link
 from tests.support.api_client import ApiClient, ClientWith
 from tests.support.factories import ALL_SCOPES, make_member
 from tests.support.factories.fulfillment import make_service, route_order_now
+from tests.support.types import JsonObject
 
 # This word marks all personal data of the customer, in upper or lower case.
 WORD = "zaphodine"
 PHONE = "+14155550199"
-METAFIELD = {
-    "namespace": "global",
-    "key": "size",
-    "type": "single_line_text_field",
-    "value": f"{WORD}-value",
-    "description": WORD,
-}
-ADDRESS = {
-    "first_name": WORD.title(),
-    "last_name": f"{WORD}-last",
-    "company": f"{WORD} Ltd",
-    "address1": f"{WORD} Street 5",
-    "address2": f"{WORD} House",
-    "city": f"{WORD}ville",
-    "zip": "10013",
-    "country": "United States",
-    "province": "New York",
-    "phone": PHONE,
-}
+SIZE = {"namespace": "global", "key": "size", "type": "single_line_text_field"}
+METAFIELD = {**SIZE, "value": f"{WORD}-value", "description": WORD}
+ADDRESS = {"first_name": WORD.title(), "last_name": f"{WORD}-last", "company": f"{WORD} Ltd", "phone": PHONE}
+ADDRESS |= {"address1": f"{WORD} Street 5", "address2": f"{WORD} House", "city": f"{WORD}ville", "zip": "10013"}
+ADDRESS |= {"country": "United States", "province": "New York"}
+PAYMENT: JsonObject = {"kind": "sale", "status": "success", "amount": "10.00", "receipt": {"payer": WORD}}
+PAYMENT |= {"authorization": f"auth-{WORD}", "message": f"paid by {WORD}", "error_code": f"{WORD}-code"}
 ORDER = {
     "email": f"{WORD}@example.com",
     "phone": PHONE,
@@ -74,22 +61,9 @@ ORDER = {
     "metafields": [METAFIELD],
     "line_items": [{"title": "Mug", "price": "5.00", "quantity": 2, "properties": [{"name": "to", "value": WORD}]}],
     "shipping_lines": [{"title": "Post", "price": "0.00", "phone": PHONE}],
-    "transactions": [
-        {
-            "kind": "sale",
-            "status": "success",
-            "amount": "10.00",
-            "authorization": f"auth-{WORD}",
-            "message": f"paid by {WORD}",
-            "error_code": f"{WORD}-code",
-            "receipt": {"payer": WORD},
-        }
-    ],
+    "transactions": [PAYMENT],
 }
-
-
-def get_own_models() -> list[type[models.Model]]:
-    return [model for model in apps.get_models() if not model._meta.proxy]
+WORDS = (WORD, "4155550199", "203.0.113.77", "203.0.113.78")
 
 
 def test_every_text_column_is_declared_personal_or_non_personal() -> None:
@@ -106,25 +80,25 @@ def test_the_check_reports_undeclared_contradictory_and_unknown_columns(monkeypa
     ]
 
 
+def post(api: ApiClient, path: str, body: JsonObject) -> JsonObject:
+    """Create something with an idempotency key, so that the response is stored."""
+    response = api.post(f"{path}.json", body, Idempotency_Key=f"{WORD}-{path}")
+    assert response.status_code < 300, response.content
+    return response.json()
+
+
 def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
-    """Create a customer and an order with idempotency keys, so that the responses are stored; return both ids."""
-    values = {
-        **{name: f"{WORD}-{name}" for name in EDITABLE_FIELDS if name in Customer.personal_fields},
-        "email": f"{WORD}@example.com",
-        "phone": PHONE,
-        "addresses": [ADDRESS],
-        "metafields": [METAFIELD],
-    }
-    customer = api.post("customers.json", {"customer": values}, Idempotency_Key=f"customer-{WORD}").json()["customer"]
+    """Create a customer and an order, and return both ids."""
+    email = f"{WORD}@example.com"
+    values: JsonObject = {name: f"{WORD}-{name}" for name in EDITABLE_FIELDS if name in Customer.personal_fields}
+    values |= {"email": email, "phone": PHONE, "addresses": [ADDRESS], "metafields": [METAFIELD]}
+    customer = post(api, "customers", {"customer": values})["customer"]
     path = f"customers/{customer['id']}"
     api.put(f"{path}.json", {"customer": {"note": f"another {WORD} note", "tags": f"{WORD}-tag, {WORD}-more"}})
-    email = f"{WORD}@example.com"
     invite = {"to": email, "from": email, "subject": f"Hello {WORD}", "custom_message": WORD, "bcc": [email]}
-    assert api.post(f"{path}/send_invite.json", {"customer_invite": invite}, Idempotency_Key="i").status_code == 201
+    post(api, f"{path}/send_invite", {"customer_invite": invite})
     body = {"order": {**ORDER, "customer": {"id": customer["id"]}}}
-    response = api.post("orders.json", body, Idempotency_Key=f"order-{WORD}")
-    assert response.status_code == 201, response.content
-    order = response.json()["order"]
+    order = post(api, "orders", body)["order"]
     api.put(f"orders/{order['id']}.json", {"order": {"tags": f"{WORD}-changed", "po_number": f"po2-{WORD}"}})
     with shop_scope(api.installation.shop):
         fill_fulfillment(api, order["id"])
@@ -142,36 +116,26 @@ def fill_fulfillment(api: ApiClient, order_id: int) -> None:
     """Fulfill part of the order, hold another part, and record personal data from a service and a carrier."""
     row = route_order_now(Order.objects.get(pk=order_id))[0]
     first = [{"id": row.lines.get().pk, "quantity": 1}]
-    path = f"fulfillment_orders/{row.pk}"
     hold = {"reason": "other", "reason_notes": f"{WORD} is away", "fulfillment_order_line_items": first}
-    response = api.post(f"{path}/hold.json", {"fulfillment_hold": hold}, Idempotency_Key="h")
-    assert response.status_code == 200, response.content
+    post(api, f"fulfillment_orders/{row.pk}/hold", {"fulfillment_hold": hold})
+    texts = {"message": f"for {WORD}", "answer_message": f"{WORD}?", "answer_reason": WORD}
     MerchantRequest.objects.create(
-        shop_id=row.shop_id,
-        fulfillment_order=row,
-        kind="fulfillment_request",
-        message=f"for {WORD}",
-        sent_at=timezone.now(),
-        answer_message=f"{WORD}?",
-        answer_reason=WORD,
-        line_messages=[{"id": 1, "message": WORD}],
-    )
-    fulfillment_order = FulfillmentOrder.objects.filter(order=order_id, status="open").get()
+        shop_id=row.shop_id, fulfillment_order=row, kind="fulfillment_request", sent_at=timezone.now(),
+        line_messages=[{"id": 1, "message": WORD}], **texts,
+    )  # fmt: skip
+    rest = FulfillmentOrder.objects.get(order=order_id, status="open")
     body = {
-        "line_items_by_fulfillment_order": [{"fulfillment_order_id": fulfillment_order.pk}],
+        "line_items_by_fulfillment_order": [{"fulfillment_order_id": rest.pk}],
         "tracking_info": {"number": f"{WORD}-1", "url": f"https://track.example/{WORD}"},
         "message": f"to {WORD}",
         "origin_address": {"city": f"{WORD}ville"},
     }
-    fulfillment_data = api.post("fulfillments.json", {"fulfillment": body}, Idempotency_Key="f")
-    assert fulfillment_data.status_code == 201, fulfillment_data.content
+    fulfillment = post(api, "fulfillments", {"fulfillment": body})["fulfillment"]
     where = {name: f"{WORD} {name}" for name in ("message", "address1", "city", "province", "country", "zip")}
-    events = f"orders/{order_id}/fulfillments/{fulfillment_data.json()['fulfillment']['id']}/events.json"
-    noted = api.post(events, {"event": {"status": "in_transit", **where}}, Idempotency_Key="e")
-    assert noted.status_code == 201, noted.content
+    events = f"orders/{order_id}/fulfillments/{fulfillment['id']}/events"
+    post(api, events, {"event": {"status": "in_transit", **where}})
     refund = {"note": f"for {WORD}", "transactions": [{"kind": "refund", "amount": "0.01", "gateway": "manual"}]}
-    refunded = api.post(f"orders/{order_id}/refunds.json", {"refund": refund}, Idempotency_Key="r")
-    assert refunded.status_code == 201, refunded.content
+    post(api, f"orders/{order_id}/refunds", {"refund": refund})
 
 
 def fill_files(shop: Shop) -> None:
@@ -189,48 +153,21 @@ def fill_files(shop: Shop) -> None:
     import_job = imports.save_upload(ContentFile(table), f"{WORD}.csv", actor=f"staff:{user.pk}", at=at)
     list(dry_run.validate_file(import_job))
     finished_import = Import.objects.create(
-        shop=shop,
-        name=f"{WORD}.csv",
-        format="csv",
-        digest="x" * 64,
-        actor="system",
-        state="done",
-        problem=f"The row of {WORD} could not be read",
-        unknown=[f"{WORD}@example.com"],
+        shop=shop, name=f"{WORD}.csv", format="csv", digest="x" * 64, actor="system", state="done", finished_at=at,
+        problem=f"The row of {WORD} could not be read", unknown=[f"{WORD}@example.com"],
         mapping={"kind": "customers", "columns": {f"{WORD}@example.com": "email"}},
-        finished_at=at,
-    )
+    )  # fmt: skip
+    base = {"shop": shop, "file": finished_import, "kind": "orders"}
+    ImportedRow.objects.create(**base, line=1, fate="failed", label=f"{WORD} order", reason=f"{WORD} is unknown")
     ImportedRow.objects.create(
-        shop=shop,
-        file=finished_import,
-        line=1,
-        kind="orders",
-        fate="failed",
-        label=f"{WORD} order",
-        reason=f"{WORD} is unknown",
-    )
-    order = Order.objects.get()
-    ImportedRow.objects.create(
-        shop=shop,
-        file=finished_import,
-        line=2,
-        kind="orders",
-        fate="new",
-        label=order.name,
-        source_key=f"order:source-{WORD}",
+        **base, line=2, fate="new", label=Order.objects.get().name, source_key=f"order:source-{WORD}"
     )
     operations = {"tags": {"add": [WORD], "remove": []}}
     edit = BulkEdit.objects.create(shop=shop, kind="customers", operations=operations, actor="system", state="done")
     EditedRow.objects.create(
-        shop=shop,
-        edit=edit,
-        row_id=Customer.objects.order_by("pk")[0].pk,
-        fate="changed",
-        label=f"{WORD} {WORD}",
-        reason=f"{WORD} was refused",
-        changes=[["Tags", WORD, ""]],
-        before={"tags": WORD},
-    )
+        shop=shop, edit=edit, row_id=Customer.objects.order_by("pk")[0].pk, fate="changed", label=f"{WORD} {WORD}",
+        reason=f"{WORD} was refused", changes=[["Tags", WORD, ""]], before={"tags": WORD},
+    )  # fmt: skip
     SavedView.objects.create(shop=shop, user=user, screen="customers.customer", name=f"The {WORD}s", query="q=x")
     SavedView.objects.create(shop=shop, user=user, screen="orders.order", name="x", query=f"q={WORD}%40example.com")
     failed = Job.objects.filter(task="customers.send_invite").get()
@@ -244,15 +181,9 @@ def fill_the_past(shop: Shop, customer: Customer, order: Order) -> None:
     updates.add_comment(order, f"{WORD} called", actor="staff:1", at=timezone.now())
     for row, changes in ((order, {"tags": ["", WORD]}), (customer, {"note": [WORD, ""]})):
         Event.objects.create(
-            shop=shop,
-            topic="orders/updated",
-            subject_type=row._meta.label_lower,
-            subject_id=row.pk,
-            actor="staff:1",
-            changes=changes,
-            group="00000000-0000-0000-0000-000000000000",
-            created_at=timezone.now(),
-        )
+            shop=shop, topic="orders/updated", subject_type=row._meta.label_lower, subject_id=row.pk, actor="staff:1",
+            changes=changes, group="00000000-0000-0000-0000-000000000000", created_at=timezone.now(),
+        )  # fmt: skip
 
 
 def fill_deliveries(shop: Shop, app: App) -> None:
@@ -275,7 +206,7 @@ def fill_deliveries(shop: Shop, app: App) -> None:
     )  # fmt: skip
 
 
-def find_columns_with(words: tuple[str, ...]) -> list[str]:
+def find_columns() -> list[str]:
     """Return the columns of all tables that contain any of the words, including search indexes."""
     results = []
     with connection.cursor() as cursor:
@@ -285,18 +216,18 @@ def find_columns_with(words: tuple[str, ...]) -> list[str]:
             for row in cursor.fetchall():
                 for column, value in zip(columns, row, strict=True):
                     text = bytes(value).decode("latin-1") if isinstance(value, bytes | memoryview) else str(value)
-                    if any(word in text.lower() for word in words):
+                    if any(word in text.lower() for word in WORDS):
                         results.append(f"{table}.{column}: {text[:100]}")
     return results
 
 
-def find_files_with(words: tuple[str, ...], *folders: Path) -> list[str]:
+def find_files(*folders: Path) -> list[str]:
     """Return the files that contain any of the words. Each argument is a file or a folder to search."""
     results = []
     for folder in folders:
         for path in [folder] if folder.is_file() else folder.rglob("*"):
             text = read_file(path).lower() if path.is_file() else b""
-            results += [f"{path}: {word}" for word in words if word.encode() in text]
+            results += [f"{path}: {word}" for word in WORDS if word.encode() in text]
     return results
 
 
@@ -309,17 +240,10 @@ def read_file(path: Path) -> bytes:
     return subprocess.run(["cat", str(path)], check=True, capture_output=True).stdout
 
 
-def get_stored_folders() -> Path:
-    return Path(default_storage.path(""))
-
-
 def get_database_files() -> list[Path]:
     if connection.vendor != "sqlite":
         return []
     return [path for end in ("", "-wal") if (path := Path(f"{connection.settings_dict['NAME']}{end}")).exists()]
-
-
-WORDS = (WORD, "4155550199", "203.0.113.77", "203.0.113.78")
 
 
 @pytest.mark.slow
@@ -335,18 +259,13 @@ def test_an_erasure_leaves_nothing_of_the_person(
         fill_the_past(shop, customer, order)
         fill_files(shop)
         fill_deliveries(shop, api.installation.app)
-        filled = {
-            f"{model._meta.label}.{name}"
-            for model in get_own_models()
-            for name in get_personal_fields(model)
-            if _holds(model, name)
-        }
-    assert find_files_with(WORDS, get_stored_folders())
-    tables = [
-        model for model in get_own_models() if connection.vendor in getattr(model, "used_on", {connection.vendor})
-    ]
-    everywhere = {f"{model._meta.label}.{name}" for model in tables for name in get_personal_fields(model)}
-    assert everywhere - filled == set(), "fill these places here, too"
+        own = [model for model in apps.get_models() if not model._meta.proxy]
+        own = [model for model in own if connection.vendor in getattr(model, "used_on", {connection.vendor})]
+        columns = [(model, name) for model in own for name in get_personal_fields(model)]
+        empty = {f"{model._meta.label}.{name}" for model, name in columns if not _holds(model, name)}
+    stored = Path(default_storage.path(""))
+    assert find_files(stored)
+    assert empty == set(), "fill these places here, too"
 
     with shop_scope(shop):
         personal_data.redact_customer(Customer.objects.get(pk=customer_id), actor="staff:1", at=timezone.now())
@@ -358,8 +277,8 @@ def test_an_erasure_leaves_nothing_of_the_person(
 
         assert {*Delivery.objects.values_list("state", flat=True)} == {"done", "cancelled"}
 
-    assert find_columns_with(WORDS) == []
-    assert find_files_with(WORDS, get_stored_folders(), *get_database_files()) == []
+    assert find_columns() == []
+    assert find_files(stored, *get_database_files()) == []
     assert not any(word in caplog.text.lower() for word in WORDS)
 
 

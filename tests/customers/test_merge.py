@@ -1,7 +1,7 @@
-"""Tests for merging two customers: one customer gets all of the data, and the other one is deleted."""
-
 import re
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -30,14 +30,13 @@ from tests.support.databases.lock_order import ROOTS, find_breaches, watch_locks
 from tests.support.databases.races import run_concurrently, run_unguarded, run_while_uncommitted
 from tests.support.factories.customers import make_address, make_customer
 from tests.support.factories.orders import make_order
-from tests.support.types import JsonObject
 
 SIZE = {"namespace": "global", "key": "size", "type": "single_line_text_field"}
 COLOUR = {**SIZE, "key": "colour"}
 
 
-def get_actor_arguments() -> JsonObject:
-    return {"actor": "staff:17", "at": timezone.now()}
+def run_merge(keep: Customer, other: Customer, **choices: str) -> bool:
+    return merge.merge_customers(keep, other, choices, actor="staff:17", at=timezone.now())
 
 
 def create_two_customers(shop: Shop) -> tuple[Customer, Customer]:
@@ -73,7 +72,7 @@ def create_two_customers(shop: Shop) -> tuple[Customer, Customer]:
 def test_the_one_who_stays_has_what_both_had(in_shop: Shop, api: ApiClient) -> None:
     keep, other = create_two_customers(in_shop)
 
-    assert merge.merge_customers(keep, other, {}, **get_actor_arguments())
+    assert run_merge(keep, other)
 
     row = Customer.objects.get()
     assert (row.pk, row.name, row.email, row.phone) == (keep.pk, "Anna Lind", "anna@example.com", "+14155550123")
@@ -99,15 +98,11 @@ def test_chosen_values_stay_and_consent_and_account_follow_the_email(in_shop: Sh
     Customer.objects.filter(pk=other.pk).update(state="enabled", password="secret", verified_email=True)
     selected = ("name", "email", "tax", "default_address", "metafields")
 
-    merge.merge_customers(keep, other, {**dict.fromkeys(selected, "other"), "note": "keep"}, **get_actor_arguments())
+    run_merge(keep, other, **dict.fromkeys(selected, "other"), note="keep")
 
     row = Customer.objects.get()
-    assert (row.name, row.email, row.email_key, row.verified_email) == (
-        "A.",
-        "Anna.Lind@example.org",
-        "anna.lind@example.org",
-        True,
-    )
+    assert (row.name, row.email, row.email_key) == ("A.", "Anna.Lind@example.org", "anna.lind@example.org")
+    assert row.verified_email
     assert (row.note, row.tax_exempt, row.email_marketing_state) == ("Rings first", True, "subscribed")
     assert (row.state, row.password) == ("enabled", "secret")
     # This customer already had the other customer's default address.
@@ -124,16 +119,12 @@ def test_apps_and_the_audit_log_receive_both_customers(in_shop: Shop, subscribed
     keep, other = create_two_customers(in_shop)
     last = Event.objects.latest("pk").pk
 
-    merge.merge_customers(keep, other, {}, **get_actor_arguments())
+    run_merge(keep, other)
 
     events = Event.objects.filter(pk__gt=last).order_by("pk")
     topics = [event.topic for event in events]
-    assert [topic for topic in topics if topic.startswith(("customers/", "orders/"))] == [
-        "orders/updated",
-        "customers/delete",
-        "customers/merge",
-        "customers/update",
-    ]
+    expected = ["orders/updated", "customers/delete", "customers/merge", "customers/update"]
+    assert [topic for topic in topics if topic.startswith(("customers/", "orders/"))] == expected
     merged = events.get(topic="customers/merge")
     assert (merged.subject_id, merged.actor) == (keep.pk, "staff:17")
     assert merged.changes == {"merged_customer_id": [other.pk, keep.pk]}
@@ -149,26 +140,26 @@ def test_apps_and_the_audit_log_receive_both_customers(in_shop: Shop, subscribed
 
 def test_an_erasure_includes_events_of_merged_customers(in_shop: Shop, subscribed_app: None) -> None:
     first, second, third = make_customer(email="old@example.com"), make_customer(), make_customer()
-    merge.merge_customers(second, first, {}, **get_actor_arguments())
-    merge.merge_customers(third, second, {}, **get_actor_arguments())
+    run_merge(second, first)
+    run_merge(third, second)
     assert sorted(merge.get_merged_ids(third.pk)) == [first.pk, second.pk]
     assert "old@example.com" in repr(list(Event.objects.values_list("payload", flat=True)))
 
-    personal_data.redact_customer(third, **get_actor_arguments())
+    personal_data.redact_customer(third, actor="staff:17", at=timezone.now())
 
     assert "old@example.com" not in repr(list(Event.objects.values_list("payload", flat=True)))
 
 
 def test_merging_again_changes_nothing(in_shop: Shop) -> None:
     keep, other = create_two_customers(in_shop)
-    merge.merge_customers(keep, other, {}, **get_actor_arguments())
+    run_merge(keep, other)
     events = Event.objects.count()
 
-    assert merge.merge_customers(keep, other, {}, **get_actor_arguments())
+    assert run_merge(keep, other)
 
     assert Event.objects.count() == events
     with pytest.raises(RowDeleted):
-        merge.merge_customers(other, keep, {}, **get_actor_arguments())
+        run_merge(other, keep)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +174,7 @@ def test_choices_that_there_are_not_are_refused(in_shop: Shop, choices: dict[str
     keep, other = make_customer(), make_customer()
 
     with pytest.raises(MergeRefused) as error:
-        merge.merge_customers(keep, other, choices, **get_actor_arguments())
+        run_merge(keep, other, **choices)
 
     assert error.value.sentence == message
 
@@ -191,18 +182,22 @@ def test_choices_that_there_are_not_are_refused(in_shop: Shop, choices: dict[str
 def test_customers_that_cannot_be_merged_are_refused_and_unchanged(in_shop: Shop) -> None:
     keep, other = make_customer(note="a" * 3000), make_customer(note="b" * 3000)
     make_order(in_shop, email=other.email)
+    deleted = make_customer()
+    customers.delete_customer(Customer.objects.get(pk=deleted.pk), actor="staff:17", at=timezone.now())
     events = Event.objects.count()
 
     with pytest.raises(MergeRefused, match="5000"):
-        merge.merge_customers(keep, other, {}, **get_actor_arguments())
+        run_merge(keep, other)
     with pytest.raises(MergeRefused, match="two different customers"):
-        merge.merge_customers(keep, keep, {}, **get_actor_arguments())
+        run_merge(keep, keep)
+    with pytest.raises(RowDeleted):
+        run_merge(keep, deleted)
     Customer.objects.filter(pk=other.pk).update(erasing_at=timezone.now())
     with pytest.raises(BeingErased):
-        merge.merge_customers(keep, other, {}, **get_actor_arguments())
+        run_merge(keep, other)
     Customer.objects.filter(pk=other.pk).update(erasing_at=None, redacted_at=timezone.now())
     with pytest.raises(MergeRefused, match="was erased"):
-        merge.merge_customers(other, keep, {}, **get_actor_arguments())
+        run_merge(other, keep)
 
     assert (Order.objects.get().customer_id, Event.objects.count()) == (other.pk, events)
 
@@ -226,13 +221,12 @@ def test_a_merge_continues_after_a_kill(in_shop: Shop, monkeypatch: pytest.Monke
             next_one()
 
     monkeypatch.setattr(queue, "report_progress", interrupted)
-    choices = {"email": "other"}
 
-    assert not merge.merge_customers(keep, other, choices, **get_actor_arguments())
+    assert not run_merge(keep, other, email="other")
     job = Job.objects.get(task=merge.MERGE_TASK)
     for first, another in ((keep, other), (other, keep)):
         with pytest.raises(MergeInProgress):
-            merge.merge_customers(first, another, {}, **get_actor_arguments())
+            run_merge(first, another)
     assert queue.run_job(job.key)
     job.refresh_from_db()
     assert (job.state, Order.objects.filter(customer=keep).count()) == (Job.State.WAITING, 3)
@@ -254,7 +248,7 @@ def test_a_batch_reads_behind_the_one_before(in_shop: Shop, monkeypatch: pytest.
     for _ in range(5):
         make_order(in_shop, email=other.email)
     ids = list(Order.objects.filter(customer=other).order_by("pk").values_list("pk", flat=True))
-    assert not merge.merge_customers(keep, other, {}, **get_actor_arguments())
+    assert not run_merge(keep, other)
 
     with CaptureQueriesContext(connection) as statements:
         assert queue.run_job(Job.objects.get(task=merge.MERGE_TASK).key)
@@ -267,9 +261,9 @@ def test_a_batch_reads_behind_the_one_before(in_shop: Shop, monkeypatch: pytest.
 def test_a_merge_stops_if_a_customer_is_erased_concurrently(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge, "BATCH_SIZE", 0)
     keep, other = create_two_customers(in_shop)
-    merge.merge_customers(keep, other, {}, **get_actor_arguments())
+    run_merge(keep, other)
     monkeypatch.setattr(merge, "BATCH_SIZE", 250)
-    erasure.erase_customer(keep, **get_actor_arguments())
+    erasure.erase_customer(keep, actor="staff:17", at=timezone.now())
     job = Job.objects.get(task=merge.MERGE_TASK)
 
     assert queue.run_job(job.key)
@@ -283,30 +277,27 @@ def test_a_merge_stops_if_a_customer_is_erased_concurrently(in_shop: Shop, monke
 def test_a_merge_locks_in_order(in_shop: Shop) -> None:
     keep, other = create_two_customers(in_shop)
     with watch_locks(ROOTS) as watch:
-        merge.merge_customers(other, keep, {"metafields": "other"}, **get_actor_arguments())
+        run_merge(other, keep, metafields="other")
     assert find_breaches(watch) == []
 
 
-def build_order_work(shop: Shop, customer_id: int) -> Order:
-    return make_order(shop, customer={"id": customer_id}, email="new@example.com")
+def build_works(shop: Shop) -> tuple[Callable[[], Order], Callable[[], bool]]:
+    """Return functions that create an order of a duplicate customer, and that merge the duplicate."""
+    with shop_scope(shop):
+        keep, other = create_two_customers(shop)
+    order = partial(make_order, shop, customer={"id": other.pk}, email="new@example.com")
+    return order, partial(run_merge, keep, other)
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(control="test_an_order_is_missing_from_the_totals_without_the_lock")
 def test_an_order_created_during_the_merge_is_moved_too(shop: Shop) -> None:
-    with shop_scope(shop):
-        keep, other = create_two_customers(shop)
-
-    run_while_uncommitted(
-        shop,
-        lambda: build_order_work(shop, other.pk),
-        lambda: merge.merge_customers(keep, other, {}, **get_actor_arguments()),
-    )
+    run_while_uncommitted(shop, *build_works(shop))
 
     with shop_scope(shop):
         row = Customer.objects.get()
-        assert (row.orders_count, Order.objects.filter(customer=keep).count()) == (3, 3)
+        assert (row.orders_count, Order.objects.filter(customer=row).count()) == (3, 3)
         assert list(consistency_checks.check_customer_columns()) == []
 
 
@@ -314,16 +305,8 @@ def test_an_order_created_during_the_merge_is_moved_too(shop: Shop) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_an_order_is_missing_from_the_totals_without_the_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock: an order that is created during the merge is not moved."""
-    with shop_scope(shop):
-        keep, other = create_two_customers(shop)
-
     with pytest.raises(IntegrityError):
-        run_unguarded(
-            shop,
-            lambda: build_order_work(shop, other.pk),
-            lambda: merge.merge_customers(keep, other, {}, **get_actor_arguments()),
-            locks={"customers_customer", "orders_order"},
-        )
+        run_unguarded(shop, *build_works(shop), locks={"customers_customer", "orders_order"})
 
 
 @pytest.mark.postgres
@@ -333,23 +316,11 @@ def test_one_of_two_concurrent_merges_is_done(shop: Shop) -> None:
     with shop_scope(shop):
         keep, other = create_two_customers(shop)
 
-    results = run_concurrently(
-        shop,
-        lambda: merge.merge_customers(keep, other, {}, **get_actor_arguments()),
-        lambda: merge.merge_customers(other, keep, {}, **get_actor_arguments()),
-        lambda: merge.merge_customers(keep, other, {}, **get_actor_arguments()),
-    )
+    pairs = ((keep, other), (other, keep), (keep, other))
+    results = run_concurrently(shop, *(partial(run_merge, *pair) for pair in pairs))
 
     assert {type(result) for result in results} == {bool, RowDeleted}
     with shop_scope(shop):
         assert Customer.objects.get().orders_count == 2
         assert Event.objects.filter(topic="customers/merge").count() == 1
         assert list(consistency_checks.check_customer_columns()) == []
-
-
-def test_a_deleted_customer_cannot_be_merged(in_shop: Shop) -> None:
-    keep, other = make_customer(), make_customer()
-    customers.delete_customer(Customer.objects.get(pk=other.pk), **get_actor_arguments())
-
-    with pytest.raises(RowDeleted):
-        merge.merge_customers(keep, other, {}, **get_actor_arguments())

@@ -1,12 +1,8 @@
-"""Concurrency tests of customers: real threads on PostgreSQL.
-
-See checks M10 and A12 in docs/reliability.md.
-"""
+"""See checks M10 and A12 in docs/reliability.md."""
 
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
 from django.conf import settings
@@ -19,20 +15,17 @@ from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
 from apps.customers.domain import accounts, addresses
 from apps.customers.models import Customer
-from tests.support.api_client import ApiClient
+from tests.support.api_client import ApiClient, Response
 from tests.support.databases.races import run_concurrently, run_unguarded, without_constraint
 from tests.support.factories.customers import make_address, make_customer
-from tests.support.types import JsonObject
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
-def build_create_works(api: ApiClient, *bodies: JsonObject) -> list[Any]:
-    def one(body: JsonObject) -> Callable[[], object]:
-        client = ApiClient(api.token, api.installation)
-        return lambda: client.post("customers.json", {"customer": body})
-
-    return run_concurrently(api.installation.shop, *(one(body) for body in bodies))
+def send_concurrently(api: ApiClient, *requests: tuple[str, *tuple[object, ...]]) -> list[Response]:
+    """Send requests concurrently, each given as the client's method and its arguments."""
+    works = [partial(getattr(ApiClient(api.token, api.installation), method), *args) for method, *args in requests]
+    return run_concurrently(api.installation.shop, *works)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +40,8 @@ def build_create_works(api: ApiClient, *bodies: JsonObject) -> list[Any]:
 )
 @pytest.mark.race(control="test_two_customers_share_a_contact_without_the_unique_keys")
 def test_one_create_with_the_same_contact_succeeds(api: ApiClient, shop: Shop, field: str, values: list[str]) -> None:
-    answers = build_create_works(api, *({"first_name": "A", field: value} for value in values))
+    bodies = [{"customer": {"first_name": "A", field: value}} for value in values]
+    answers = send_concurrently(api, *(("post", "customers.json", body) for body in bodies))
 
     assert Counter(response.status_code for response in answers) == {201: 1, 422: len(values) - 1}
     refusals = [response.json() for response in answers if response.status_code == 422]
@@ -61,12 +55,9 @@ def test_one_create_with_the_same_contact_succeeds(api: ApiClient, shop: Shop, f
 def test_one_of_several_updates_to_the_same_email_succeeds(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         ids = [make_customer().pk for _ in range(4)]
-    clients = [ApiClient(api.token, api.installation) for _ in ids]
+    body = {"customer": {"email": "one@example.com"}}
 
-    def change(client: ApiClient, pk: int) -> Callable[[], object]:
-        return lambda: client.put(f"customers/{pk}.json", {"customer": {"email": "one@example.com"}})
-
-    answers = run_concurrently(shop, *(change(*pair) for pair in zip(clients, ids, strict=True)))
+    answers = send_concurrently(api, *(("put", f"customers/{pk}.json", body) for pk in ids))
 
     assert Counter(response.status_code for response in answers) == {200: 1, 422: 3}
 
@@ -131,9 +122,8 @@ def test_links_made_at_once_leave_one_alive(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         customer = make_customer()
     path = f"customers/{customer.pk}/account_activation_url.json"
-    clients = [ApiClient(api.token, api.installation) for _ in range(5)]
 
-    answers = run_concurrently(shop, *(lambda client=client: client.post(path) for client in clients))
+    answers = send_concurrently(api, *[("post", path)] * 5)
 
     urls = [response.json()["account_activation_url"].removeprefix(settings.BASE_URL) for response in answers]
     assert Counter(Client().get(url).status_code for url in urls) == {200: 1, 410: 4}
@@ -143,13 +133,9 @@ def test_links_made_at_once_leave_one_alive(api: ApiClient, shop: Shop) -> None:
 def test_first_addresses_made_at_once_leave_one_default(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         customer = make_customer()
-    clients = [ApiClient(api.token, api.installation) for _ in range(5)]
     body = {"address": {"city": "Lund", "country": "Sweden"}}
 
-    answers = run_concurrently(
-        shop,
-        *(lambda client=client: client.post(f"customers/{customer.pk}/addresses.json", body) for client in clients),
-    )
+    answers = send_concurrently(api, *[("post", f"customers/{customer.pk}/addresses.json", body)] * 5)
 
     assert [response.status_code for response in answers] == [201] * 5
     displayed_customer = api.get(f"customers/{customer.pk}.json").json()["customer"]
@@ -162,13 +148,8 @@ def test_the_default_cannot_lose_its_last_companion_and_itself_at_once(api: ApiC
         customer = make_customer()
         default, other = make_address(customer), make_address(customer)
     base = f"customers/{customer.pk}/addresses"
-    clients = [ApiClient(api.token, api.installation) for _ in range(2)]
 
-    answers = run_concurrently(
-        shop,
-        lambda: clients[0].delete(f"{base}/{default.pk}.json"),
-        lambda: clients[1].delete(f"{base}/{other.pk}.json"),
-    )
+    answers = send_concurrently(api, *(("delete", f"{base}/{row.pk}.json") for row in (default, other)))
 
     assert answers[1].status_code == 200
     assert answers[0].status_code in {200, 422}

@@ -1,5 +1,3 @@
-"""Fixtures for database faults: refused connections, locks, schema changes under running processes."""
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,7 +38,6 @@ def shop(db: None) -> Shop:
 
 @contextmanager
 def connect_from_outside() -> Iterator[Any]:
-    """Open a connection to the test's database outside of Django, as another process would."""
     if connection.vendor == "sqlite":
         import sqlite3
 
@@ -57,8 +54,6 @@ def connect_from_outside() -> Iterator[Any]:
 
 @pytest.fixture
 def run_sql_outside() -> Sql:
-    """Return a function that runs SQL as another process would."""
-
     def run(sql: str) -> None:
         with connect_from_outside() as other:
             other.execute(sql)
@@ -68,8 +63,6 @@ def run_sql_outside() -> Sql:
 
 @pytest.fixture
 def change_column_type(run_sql_outside: Sql) -> Iterator[Callable[[str], None]]:
-    """Return a function that changes a column's type. Restore the type and close the connection afterwards."""
-
     def change(kind: str) -> None:
         run_sql_outside(f"ALTER TABLE content_scripttag ALTER COLUMN src TYPE {kind}")
 
@@ -78,22 +71,24 @@ def change_column_type(run_sql_outside: Sql) -> Iterator[Callable[[str], None]]:
     connection.close()
 
 
-@pytest.fixture
-def refused_connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Refuse new connections to the database."""
+@contextmanager
+def refuse_connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     connection.close()
+    name, value = ("NAME", "/nowhere/at all.sqlite3") if connection.vendor == "sqlite" else ("PORT", "1")
     with monkeypatch.context() as patch:
-        if connection.vendor == "sqlite":
-            patch.setitem(connection.settings_dict, "NAME", "/nowhere/at all.sqlite3")
-        else:
-            patch.setitem(connection.settings_dict, "PORT", "1")
+        patch.setitem(connection.settings_dict, name, value)
         yield
         connection.close()
 
 
 @pytest.fixture
+def refused_connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with refuse_connections(monkeypatch):
+        yield
+
+
+@pytest.fixture
 def start_server(db: None, tmp_path: Path) -> Iterator[Start]:
-    """Return a function that starts web processes on the test's database."""
     running: list[LiveServer] = []
 
     def make(url: str = "", **env: str) -> LiveServer:

@@ -1,8 +1,3 @@
-"""Tests with a full disk for the database and for the log.
-
-See check F5 in docs/reliability.md.
-"""
-
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -91,17 +86,10 @@ def test_a_full_database_refuses_writes_and_serves_reads(shop: Shop, request: py
 
 
 class ServerWithFullLogDisk(LiveServer):
-    """Web processes that log to a full disk."""
-
     def spawn(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
         with Path("/dev/full").open("w") as full:
-            return subprocess.Popen(
-                [sys.executable, "-m", module, *arguments],
-                cwd=settings.BASE_DIR,
-                env={**self.env, "BACKOFFICE_LOG_LEVEL": "DEBUG"},
-                stdout=full,
-                stderr=full,
-            )
+            command, env = [sys.executable, "-m", module, *arguments], {**self.env, "BACKOFFICE_LOG_LEVEL": "DEBUG"}
+            return subprocess.Popen(command, cwd=settings.BASE_DIR, env=env, stdout=full, stderr=full)
 
 
 @pytest.mark.slow

@@ -1,8 +1,4 @@
-"""Tests that a data migration written as CONTRIBUTING requires does not disturb processes of the previous release.
-
-See check F14 in docs/reliability.md. The suite migrates a few thousand rows, and ``make soak`` a hundred thousand.
-``SOAK_ROWS`` sets another number.
-"""
+"""Tests with processes of the previous release. ``SOAK_ROWS`` sets the number of rows in the large test."""
 
 import os
 import random
@@ -98,8 +94,6 @@ def next_release(steps: list[tuple[Operations, bool]]) -> Iterator[list[migratio
 
 
 class CustomerTraffic:
-    """Clients that continuously read and write customers until stopped."""
-
     def __init__(self, server: LiveServer, token: str, ids: range) -> None:
         self.fates = RequestStatistics()
         self.notes: dict[int, str] = {}
@@ -132,7 +126,6 @@ class CustomerTraffic:
 
 @pytest.fixture
 def server(db: None, tmp_path: Path) -> Iterator[LiveServer]:
-    """Run web processes of the previous release on the test's database."""
     server = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform")
     server.wait()
     yield server
@@ -140,7 +133,6 @@ def server(db: None, tmp_path: Path) -> Iterator[LiveServer]:
 
 
 def make_customers(shop: Shop, rows: int) -> range:
-    """Create customers and return their ids."""
     with all_shops_scope():
         first = (Customer.objects.order_by("pk").values_list("pk", flat=True).last() or 0) + 1
         fill_customers(shop.pk, first, first + rows - 1)
@@ -158,13 +150,9 @@ def test_the_migrations_of_these_tests_are_as_they_say() -> None:
     def judged(steps: list[tuple[Operations, bool]]) -> list[str]:
         with next_release(steps) as release_migrations:
             loader = MigrationLoader(None)
-            return [
-                reason
-                for migration in release_migrations
-                for reason in find_unsafe_operations(
-                    migration, loader.project_state((migration.app_label, migration.name), at_end=False)
-                )
-            ]
+            states = [loader.project_state((row.app_label, row.name), at_end=False) for row in release_migrations]
+            pairs = zip(release_migrations, states, strict=True)
+            return [reason for row, state in pairs for reason in find_unsafe_operations(row, state)]
 
     assert (judged(AS_PRESCRIBED), len(judged(ALL_AT_ONCE))) == ([], 1)
 
@@ -198,11 +186,9 @@ def test_a_migration_fails_no_request(
     assert set(traffic.fates.statuses) == {200, 201}
     assert {pk: statuses[pk] for pk in ids} == {pk: pk % 7 for pk in ids}
     with all_shops_scope():
-        notes = dict(Customer.objects.filter(pk__in=traffic.notes).values_list("pk", "note"))
-    assert notes == traffic.notes
-    with all_shops_scope():
-        release_migrations = Customer.objects.filter(shop=shop, pk__gte=ids.stop).count()
-    assert release_migrations == traffic.fates.statuses[201]
+        assert dict(Customer.objects.filter(pk__in=traffic.notes).values_list("pk", "note")) == traffic.notes
+        created_count = Customer.objects.filter(shop=shop, pk__gte=ids.stop).count()
+    assert created_count == traffic.fates.statuses[201]
 
 
 @pytest.mark.postgres

@@ -1,8 +1,3 @@
-"""Tests for network faults between a web process and its database, cache and broker.
-
-The faults are latency, resets, silence and low bandwidth. See check F7 in docs/reliability.md.
-"""
-
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -31,13 +26,11 @@ LIMIT_SECONDS = STATEMENT_SECONDS + 1 + GRACE_SECONDS + 16
 
 
 def run_database_proxy() -> AbstractContextManager[Proxy]:
-    """Run a proxy in front of the test's database."""
     return Proxy(int(connection.settings_dict["PORT"] or 5432)).running()
 
 
 @pytest.fixture
 def database() -> Iterator[Proxy]:
-    """Proxy the connection to the test's database."""
     with run_database_proxy() as proxy:
         yield proxy
 
@@ -46,7 +39,6 @@ def database() -> Iterator[Proxy]:
 def server_with_timeout(
     transactional_db: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[LiveServer, Proxy]]:
-    """Run one web process for all faults, with a statement timeout and a proxy to its database."""
     with run_database_proxy() as proxy:
         server = LiveServer(
             get_proxied_url(proxy, get_database_url()),
@@ -61,14 +53,12 @@ def server_with_timeout(
 
 @pytest.fixture
 def redis_proxy() -> Iterator[Proxy]:
-    """Proxy the connection to Redis."""
     url = services.require_service("Redis", services.get_redis_url())
     with Proxy(urlsplit(url).port or 6379).running() as proxy:
         yield proxy
 
 
 def get_proxied_url(proxy: Proxy, url: str) -> str:
-    """Return a service's URL with the proxy's address."""
     parts = urlsplit(url)
     login = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
     return parts._replace(netloc=f"{login}127.0.0.1:{proxy.port}").geturl()
@@ -84,7 +74,6 @@ def send_unauthenticated(server: LiveServer, path: str) -> TimedResponse:
 
 
 def wait_for_recovery(call: ServerClient) -> bool:
-    """Return True if a read and a write succeed within 20 seconds."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         if (call("script_tags.json").status, call("script_tags.json", TAG).status) == (200, 201):
@@ -120,11 +109,7 @@ def test_threads_wait_within_the_limit(server_with_timeout: tuple[LiveServer, Pr
     assert wait_for_recovery(call)
 
 
-def test_a_thread_waits_for_the_database_without_the_limit(
-    start_server: Start,
-    shop: Shop,
-    database: Proxy,
-) -> None:
+def test_a_thread_waits_for_the_database_without_the_limit(start_server: Start, shop: Shop, database: Proxy) -> None:
     """Show what goes wrong without the limit: the thread waits until the network stack reports the lost connection."""
     server = start_server(
         get_proxied_url(database, get_database_url()), WEB_THREADS="1", BACKOFFICE_STATEMENT_TIMEOUT_MS="0"
@@ -148,10 +133,7 @@ def test_a_thread_waits_for_the_database_without_the_limit(
 
 @pytest.mark.parametrize("fault", [Fault.SLOW, Fault.RESET, Fault.SILENT, Fault.NARROW])
 def test_requests_survive_cache_and_broker_faults(
-    start_server: Start,
-    shop: Shop,
-    redis_proxy: Proxy,
-    fault: Fault,
+    start_server: Start, shop: Shop, redis_proxy: Proxy, fault: Fault
 ) -> None:
     url = get_proxied_url(redis_proxy, services.get_redis_url() or "")
     server = start_server(WEB_THREADS=str(THREADS), CACHE_URL=url, BROKER_URL=url, BACKOFFICE_RATE_LIMIT="on")

@@ -1,7 +1,4 @@
-"""Everything works behind a pooler in transaction mode, and requests leave no settings in shared sessions.
-
-``make test-pooled`` runs the whole suite behind a pooler.
-"""
+"""Tests with PgBouncer. ``make test-pooled`` runs the whole suite behind it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -17,24 +14,25 @@ from tests.support import factories
 from tests.support.api_client import ApiClient
 from tests.support.databases.pooler import use_pooler
 from tests.support.servers.live import get_database_url
+from tests.support.servers.timed_client import TAG
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.own_sessions]
 
 SESSIONS = 2
-TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 # Settings that the pooler resets for each session or transaction.
 POOLER_SETTINGS = {"client_encoding", "DateStyle", "TimeZone", "standard_conforming_strings", "application_name"}
 EACH_ANEW = {"transaction_isolation", "transaction_read_only", "transaction_deferrable"}
 
 
 @pytest.fixture
-def _pooled(shop: Shop) -> Iterator[None]:
+def api(shop: Shop) -> Iterator[ApiClient]:
+    """Yield a client of a shop behind the pooler."""
     with use_pooler(SESSIONS):
-        yield
+        installation = factories.make_installation(shop)
+        yield ApiClient(factories.make_token(installation), installation)
 
 
 def get_session_leftovers() -> set[str]:
-    """Return the settings and channels that are left in the pooler's sessions, without the pooler's own settings."""
     leftovers: set[str] = set()
     lines = [psycopg.connect(get_database_url(), prepare_threshold=None) for _ in range(SESSIONS)]
     # Each connection occupies a session until closed, so the next connection queries another session.
@@ -46,11 +44,7 @@ def get_session_leftovers() -> set[str]:
     return leftovers - POOLER_SETTINGS - EACH_ANEW
 
 
-@pytest.mark.usefixtures("_pooled")
-def test_sessions_of_a_pooler_keep_no_state(shop: Shop, tmp_path: Path) -> None:
-    installation = factories.make_installation(shop)
-    api = ApiClient(factories.make_token(installation), installation)
-
+def test_sessions_of_a_pooler_keep_no_state(api: ApiClient, tmp_path: Path) -> None:
     call_command("migrate", verbosity=0)
     asyncio.run(asyncio.wait_for(notify.listen_for_notifications(lambda: None), 10))
     with pytest.raises(CommandError, match="cannot work through a pooler"):
@@ -60,10 +54,7 @@ def test_sessions_of_a_pooler_keep_no_state(shop: Shop, tmp_path: Path) -> None:
     assert get_session_leftovers() == set()
 
 
-@pytest.mark.usefixtures("_pooled")
-def test_a_read_only_shop_behind_a_pooler_has_a_complete_archive(shop: Shop, tmp_path: Path) -> None:
-    installation = factories.make_installation(shop)
-    api = ApiClient(factories.make_token(installation), installation)
+def test_a_read_only_shop_behind_a_pooler_has_a_complete_archive(api: ApiClient, shop: Shop, tmp_path: Path) -> None:
     write_response = api.post("script_tags.json", TAG)
 
     call_command("export_shop", shop.domain, str(tmp_path / "archive"), "--final")

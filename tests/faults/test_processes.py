@@ -1,8 +1,3 @@
-"""Tests with real web processes: the database is locked, pooled or altered, or the processes are killed.
-
-See checks F4 and M5 in docs/reliability.md.
-"""
-
 import os
 import signal
 import threading
@@ -42,7 +37,6 @@ def hold_lock(statement: str, ready: threading.Event) -> None:
 
 
 def test_a_locked_table_blocks_no_other_route(start_server: Start, shop: Shop) -> None:
-    """Let eight clients request a locked table and two clients another one, on two processes with four threads each."""
     call = ServerClient(start_server(WEB_PROCESSES="2", BACKOFFICE_LOCK_TIMEOUT_MS="1000"), shop)
     bodies = {"script_tags.json": TAG if connection.vendor == "sqlite" else None, "products.json": None}
     assert [call(path).status for path in bodies for _ in range(4)] == [200] * 8
@@ -79,7 +73,6 @@ def test_a_locked_table_blocks_no_other_route(start_server: Start, shop: Shop) -
 
 @pytest.fixture
 def slow_inserts(run_sql_outside: Sql) -> Iterator[None]:
-    """Delay each insert of a script tag by two seconds."""
     run_sql_outside(
         """
         CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -92,7 +85,6 @@ def slow_inserts(run_sql_outside: Sql) -> Iterator[None]:
 
 
 def kill_processes(server: LiveServer) -> None:
-    """Kill the server and its web processes with SIGKILL."""
     children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
     for pid in (server.process.pid, *map(int, children)):
         os.kill(pid, signal.SIGKILL)
@@ -128,24 +120,20 @@ def test_key_of_a_killed_request_works_at_once_and_has_one_effect(start_server: 
     assert count_tags(shop) == 1
 
 
-@pytest.fixture
-def pooled_url() -> Iterator[str]:
-    """Yield the URL of the test's database behind PgBouncer in transaction mode with two sessions."""
+@pytest.fixture(params=["direct", "pooled"])
+def pooled_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "direct":
+        yield ""
+        return
     with run_pooler(sessions=2) as port:
         yield f"postgres://x@127.0.0.1:{port}/{connection.settings_dict['NAME']}"
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("behind", [False, True], ids=["direct", "pooled"])
 def test_requests_survive_a_changed_column_with_and_without_a_pooler(
-    start_server: Start,
-    shop: Shop,
-    change_column_type: Callable[[str], None],
-    request: pytest.FixtureRequest,
-    behind: bool,
+    start_server: Start, shop: Shop, change_column_type: Callable[[str], None], pooled_url: str
 ) -> None:
-    url = request.getfixturevalue("pooled_url") if behind else ""
-    call = ServerClient(start_server(url, BACKOFFICE_DATABASE_POOLER="on" if behind else "off"), shop)
+    call = ServerClient(start_server(pooled_url, BACKOFFICE_DATABASE_POOLER="on" if pooled_url else "off"), shop)
 
     def many() -> set[int]:
         works = [("script_tags.json", None), ("script_tags.json", TAG), ("script_tags/count.json", None)] * 8

@@ -1,5 +1,3 @@
-"""Tests for reads from a replica: clients see their own writes, and a lagging or missing replica is not used."""
-
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -17,18 +15,16 @@ from tests.faults.test_restarts import copy_database
 from tests.support import factories, services
 from tests.support.databases.clusters import Cluster, run_cluster
 from tests.support.servers.live import LiveServer, get_database_url
+from tests.support.servers.timed_client import TAG
 from tests.support.timing import wait_until
 from tests.support.types import Json
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.own_sessions]
 
 SCRAPER = "reads-figures"
-TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
 
 class ReplicatedShop:
-    """A shop with two tokens, stored in a primary database and its replica."""
-
     def __init__(self, primary: Cluster, replica: Cluster, tokens: list[str]) -> None:
         self.primary, self.replica = primary, replica
         self.writer, self.reader = tokens
@@ -39,8 +35,6 @@ class ReplicatedShop:
 
 
 class ReplicaClient:
-    """An HTTP client for a server that reads from the replica."""
-
     def __init__(self, server: LiveServer) -> None:
         self._url = server.url
 
@@ -52,6 +46,9 @@ class ReplicaClient:
 
     def count(self, token: str) -> int:
         return int(self(token, "script_tags/count.json")["count"])
+
+    def count_often(self, token: str) -> list[int]:
+        return [self.count(token) for _ in range(8)]
 
     def figures(self) -> str:
         headers = {"Authorization": f"Bearer {SCRAPER}"}
@@ -81,7 +78,6 @@ Start = Callable[..., ReplicaClient]
 
 @pytest.fixture(scope="module")
 def start_server(replicated_shop: ReplicatedShop, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
-    """Return a function that starts two web processes with the replica and a maximum replication lag in seconds."""
     running: dict[int, LiveServer] = {}
     cache = services.require_service("Redis", services.get_redis_url())
     with redis.Redis.from_url(cache) as notes:
@@ -114,7 +110,6 @@ def start_server(replicated_shop: ReplicatedShop, tmp_path_factory: pytest.TempP
 
 @pytest.fixture
 def pause_replay(replicated_shop: ReplicatedShop) -> Iterator[Callable[[], None]]:
-    """Return a function that pauses the replica's replay."""
     yield lambda: replicated_shop.on_replica("SELECT pg_wal_replay_pause()")
     replicated_shop.on_replica("SELECT pg_wal_replay_resume()")
 
@@ -124,19 +119,17 @@ def test_writers_read_their_own_writes_and_others_read_the_replica(
 ) -> None:
     ask = start_server(3600)
     before = ask.count(replicated_shop.writer)
-    wait_until(lambda: {ask.count(replicated_shop.reader) for _ in range(8)}, lambda counts: counts == {before})
+    wait_until(lambda: set(ask.count_often(replicated_shop.reader)), {before}.__eq__)
     pause_replay()
 
     created = ask(replicated_shop.writer, "script_tags.json", TAG)["script_tag"]
 
-    assert [ask.count(replicated_shop.writer) for _ in range(8)] == [before + 1] * 8
+    assert ask.count_often(replicated_shop.writer) == [before + 1] * 8
     # After failing to reach the replica, a process waits some seconds before the next attempt.
-    wait_until(
-        lambda: [ask.count(replicated_shop.reader) for _ in range(8)], lambda counts: before in counts, seconds=20
-    )
+    wait_until(lambda: ask.count_often(replicated_shop.reader), lambda counts: before in counts, seconds=20)
     assert ask(replicated_shop.reader, f"script_tags/{created['id']}.json")["script_tag"] == created
     replicated_shop.on_replica("SELECT pg_wal_replay_resume()")
-    wait_until(lambda: {ask.count(replicated_shop.reader) for _ in range(8)}, lambda counts: counts == {before + 1})
+    wait_until(lambda: set(ask.count_often(replicated_shop.reader)), {before + 1}.__eq__)
 
 
 def test_lagging_replicas_are_not_read(
@@ -147,16 +140,14 @@ def test_lagging_replicas_are_not_read(
     pause_replay()
     ask(replicated_shop.writer, "script_tags.json", TAG)
 
-    wait_until(lambda: {ask.count(replicated_shop.reader) for _ in range(8)}, lambda counts: counts == {before + 1})
+    wait_until(lambda: set(ask.count_often(replicated_shop.reader)), {before + 1}.__eq__)
 
     assert wait_until(ask.ready, lambda metrics: not metrics["parts"]["replica"])["status"] == "degraded"
     wait_until(ask.figures, lambda metrics: "\nbackoffice_replica_up 0.0" in metrics)
     replicated_shop.on_replica("SELECT pg_wal_replay_resume()")
     wait_until(lambda: ask.ready()["parts"]["replica"], bool)
-    wait_until(
-        ask.figures,
-        lambda metrics: "\nbackoffice_replica_up 1.0" in metrics and "\nbackoffice_replica_lag_seconds" in metrics,
-    )
+    wait_until(ask.figures, lambda metrics: "\nbackoffice_replica_up 1.0" in metrics)
+    wait_until(ask.figures, lambda metrics: "\nbackoffice_replica_lag_seconds" in metrics)
 
 
 def test_an_unreachable_replica_affects_no_request(replicated_shop: ReplicatedShop, start_server: Start) -> None:
@@ -165,24 +156,22 @@ def test_an_unreachable_replica_affects_no_request(replicated_shop: ReplicatedSh
     replicated_shop.replica.stop("immediate")
     try:
         ask(replicated_shop.writer, "script_tags.json", TAG)
-        counts = {ask.count(replicated_shop.reader) for _ in range(8)}
+        counts = ask.count_often(replicated_shop.reader)
         readiness = wait_until(ask.ready, lambda report: not report["parts"]["replica"])
         with pytest.raises(HTTPError, match="404"):
             ask(replicated_shop.reader, "script_tags/1.json")
     finally:
         replicated_shop.replica.start()
 
-    assert counts == {before + 1}
+    assert counts == [before + 1] * 8
     assert readiness["status"] == "degraded"
     wait_until(lambda: ask.ready()["parts"]["replica"], bool)
 
 
 def test_the_server_that_accepts_writes_is_used(replicated_shop: ReplicatedShop, tmp_path: Path) -> None:
     """Use a URL with two servers, the read-only server first."""
-    server = LiveServer(
-        f"postgres://postgres@127.0.0.1:{replicated_shop.replica.port},127.0.0.1:{replicated_shop.primary.port}/restored",
-        tmp_path,
-    )
+    servers = [f"127.0.0.1:{cluster.port}" for cluster in (replicated_shop.replica, replicated_shop.primary)]
+    server = LiveServer(f"postgres://postgres@{','.join(servers)}/restored", tmp_path)
     try:
         server.wait()
         ask = ReplicaClient(server)

@@ -1,8 +1,3 @@
-"""The database restarts under load: requests get 503 during the restart, and no acknowledged write is lost.
-
-See checks F3 and W10 in docs/reliability.md.
-"""
-
 import json
 import subprocess
 import threading
@@ -11,7 +6,6 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from pytest_django import Settings
 
 from apps.core.tenancy.models import Shop
 from apps.demo.webhook_receiver import WebhookReceiver
@@ -25,8 +19,8 @@ from tests.support.webhooks import make_subscription
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.own_sessions]
 
 RECOVERED_SECONDS = 10
+# The number of script tags written before each restart and after the last one.
 WRITTEN = 20
-"""Number of script tags written before each restart and after the last one."""
 
 
 @pytest.fixture
@@ -36,14 +30,12 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def receiver(settings: Settings) -> Iterator[WebhookReceiver]:
-    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+def receiver(allow_loopback: None) -> Iterator[WebhookReceiver]:
     with WebhookReceiver() as catcher:
         yield catcher
 
 
 def copy_database(source: str, target: str) -> None:
-    """Copy a database into an empty database."""
     dump = subprocess.run(["pg_dump", "--no-owner", source], check=True, stdout=subprocess.PIPE)
     subprocess.run(
         ["psql", "-q", "-v", "ON_ERROR_STOP=1", target], input=dump.stdout, check=True, stdout=subprocess.DEVNULL
@@ -51,8 +43,6 @@ def copy_database(source: str, target: str) -> None:
 
 
 class TagWriters:
-    """Clients that write script tags one after the other and record the responses."""
-
     def __init__(self, call: ServerClient, count: int) -> None:
         self.answers: list[tuple[str, TimedResponse]] = []
         self._call = call
@@ -80,18 +70,12 @@ class TagWriters:
 
 
 def wait_for_writes(writers: TagWriters) -> None:
-    """Wait until a write succeeds, and then for a few more writes."""
     since = len(writers.answers)
     wait_until(lambda: 201 in writers.statuses(since), bool, seconds=RECOVERED_SECONDS)
     wait_until(lambda: writers.statuses(since).count(201), WRITTEN.__le__, seconds=60)
 
 
-def test_a_restart_loses_nothing(
-    start_server: Start,
-    shop: Shop,
-    cluster: Cluster,
-    receiver: WebhookReceiver,
-) -> None:
+def test_a_restart_loses_nothing(start_server: Start, shop: Shop, cluster: Cluster, receiver: WebhookReceiver) -> None:
     installation = factories.make_installation(shop)
     token = factories.make_token(installation)
     make_subscription(installation, receiver.url, topic="script_tags/create")

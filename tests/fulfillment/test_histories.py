@@ -1,49 +1,29 @@
 """Stateful tests: any sequence of changes to orders, fulfillments and stock conserves the quantities.
 
-Hypothesis generates the steps; a refused step must change nothing. See check M17 in docs/reliability.md. The suite
-always tries the same few steps; ``make soak`` tries more steps, and new ones each time.
+Hypothesis generates the steps; a refused step must change nothing.
 """
 
 from datetime import datetime
 from typing import Any
 
-import pytest
-from django.db import transaction
 from django.db.models import F, Sum
 from django.utils import timezone
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import initialize, invariant, rule, run_state_machine_as_test
 
-from apps.core.rest.reading import render_cache
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
-from apps.core.types import Attrs
 from apps.fulfillment.domain.fulfillment_orders import routing, states
 from apps.fulfillment.domain.fulfillment_orders.states import get_manager
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
 from apps.inventory.models import InventoryLevel
 from apps.orders.models import LineItem, Order
 from tests.support.api_client import ApiClient
-from tests.support.databases.snapshots import snapshot_database
 from tests.support.factories.fulfillment import find_wrong_quantities, make_service
 from tests.support.factories.inventory import make_location
 from tests.support.factories.orders import make_variant
-from tests.support.timing import scale_for_soak
-from tests.support.types import Json
+from tests.support.stateful import ShopMachine, parametrize_settings
 
-_COMMON: Attrs = {
-    "deadline": None,
-    "database": None,
-    "suppress_health_check": list(HealthCheck),
-    "print_blob": True,
-}
-SHORT = settings(max_examples=4, stateful_step_count=18, derandomize=True, phases=[Phase.generate], **_COMMON)
-LONG = settings(max_examples=scale_for_soak(200), stateful_step_count=50, **_COMMON)
-BOTH = pytest.mark.parametrize(
-    "how",
-    [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=[pytest.mark.soak, pytest.mark.timeout(0)])],
-)
 NEXT = "2031-03-02T12:00:00Z"
 # The path suffix and the body (without line items) of each action in ``supported_actions``.
 ACTIONS: dict[str, tuple[str, Any]] = {
@@ -65,29 +45,12 @@ PLACES = st.integers(0, 9)
 UNITS = st.integers(0, 3)
 
 
-class Histories(RuleBasedStateMachine):
+class Histories(ShopMachine):
     """A shop with two locations and a fulfillment service. Each step is a request from an app with all scopes."""
-
-    api: ApiClient
-    shop: Shop
 
     def __init__(self) -> None:
         super().__init__()
-        self._whole = transaction.atomic()
-        self._whole.__enter__()
         self.orders: list[int] = []
-
-    def teardown(self) -> None:
-        transaction.set_rollback(True)
-        self._whole.__exit__(None, None, None)
-        render_cache.cache.clear()
-
-    def _post(self, path: str, body: object = None) -> Json:
-        before = snapshot_database()
-        response = self.api.post(path, body)
-        assert response.status_code in {200, 201, 422}, (path, response.content)
-        assert response.status_code < 300 or snapshot_database() == before
-        return response.json() if response.status_code < 300 else None
 
     def _row(self, index: int) -> FulfillmentOrder | None:
         rows = list(FulfillmentOrder.objects.select_related("assigned_location").order_by("pk"))
@@ -115,7 +78,7 @@ class Histories(RuleBasedStateMachine):
         ]
         behavior = "decrement_ignoring_policy"
         body = {"line_items": lines, "inventory_behaviour": behavior, **({"fulfill_at": NEXT} if later else {})}
-        new_body = self._post("orders.json", {"order": body})
+        new_body = self.post("orders.json", {"order": body})
         self.orders.append(new_body["order"]["id"])
         due_rows = datetime.fromisoformat(NEXT) if later else None
         routing.route_order(self.orders[-1], at=timezone.now(), fulfill_at=due_rows)
@@ -133,10 +96,9 @@ class Histories(RuleBasedStateMachine):
             body = {name: {**body[name], "fulfillment_order_line_items": line_items}}
             if action == "move":
                 body[name]["new_location_id"] = self.service if far else self.other
-        supported = states.get_supported_actions(
-            (row.status, row.request_status), get_manager(at_service=row.assigned_location.legacy)
-        )
-        result = self._post(f"fulfillment_orders/{row.pk}/{end}.json", body)
+        manager = get_manager(at_service=row.assigned_location.legacy)
+        supported = states.get_supported_actions((row.status, row.request_status), manager)
+        result = self.post(f"fulfillment_orders/{row.pk}/{end}.json", body)
         # Unsupported actions never succeed. Supported actions may still fail because of the quantities or the location.
         assert result is None or action in supported
         if action in supported and not units and action != "move":
@@ -150,19 +112,19 @@ class Histories(RuleBasedStateMachine):
         line = row.lines.order_by("pk").first()
         line_items = [{"id": line.pk, "quantity": units}] if units and line else []
         part = {"fulfillment_order_id": row.pk, "fulfillment_order_line_items": line_items}
-        self._post("fulfillments.json", {"fulfillment": {"line_items_by_fulfillment_order": [part]}})
+        self.post("fulfillments.json", {"fulfillment": {"line_items_by_fulfillment_order": [part]}})
 
     @rule(index=PLACES)
     def take_back(self, index: int) -> None:
         row = self._row(index)
         sent_row = row and row.sent_lines.order_by("pk").first()
         if sent_row:
-            self._post(f"fulfillments/{sent_row.fulfillment_id}/cancel.json")
+            self.post(f"fulfillments/{sent_row.fulfillment_id}/cancel.json")
 
     @rule(index=PLACES, restock=st.booleans())
     def cancel(self, index: int, restock: bool) -> None:
         if self.orders:
-            self._post(f"orders/{self.orders[index % len(self.orders)]}/cancel.json", {"restock": restock})
+            self.post(f"orders/{self.orders[index % len(self.orders)]}/cancel.json", {"restock": restock})
 
     @invariant()
     def units_are_conserved(self) -> None:
@@ -193,11 +155,6 @@ class Histories(RuleBasedStateMachine):
                 assert order.fulfillment_status == expected
 
 
-@BOTH
-def test_whatever_is_done_units_are_conserved(how: settings, api: ApiClient, shop: Shop) -> None:
-    class Here(Histories):
-        pass
-
-    Here.api, Here.shop = api, shop
-    with shop_scope(shop):
-        run_state_machine_as_test(Here, settings=how)
+@parametrize_settings(18)
+def test_whatever_is_done_units_are_conserved(how: settings, api: ApiClient, in_shop: Shop) -> None:
+    run_state_machine_as_test(type("Here", (Histories,), {"api": api, "shop": in_shop}), settings=how)

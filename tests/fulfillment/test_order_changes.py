@@ -1,5 +1,3 @@
-"""Tests for fulfillment orders when their order is canceled, edited or erased, as documented in docs/fulfillment.md."""
-
 from decimal import Decimal
 from typing import Any
 
@@ -8,6 +6,7 @@ from django.utils import timezone
 
 from apps.core.events.models import Event
 from apps.core.tenancy.models import Shop
+from apps.core.types import Attrs
 from apps.customers.domain import personal_data
 from apps.fulfillment.domain.fulfillment_orders import transitions
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, MerchantRequest
@@ -46,13 +45,18 @@ def create_part(api: ApiClient, stage: str, **values: Any) -> FulfillmentOrder:
     return make_fulfillment_order(service, status=status, request_status=request, **values)
 
 
+@pytest.mark.parametrize("money", [None, {"amount": "20.00", "currency": "USD"}], ids=["unpaid", "refunded"])
 @pytest.mark.parametrize("stage", ["open", "scheduled", "held", "requested"])
-def test_canceling_an_order_ends_unaccepted_work(stage: str, api: ApiClient, in_shop: Shop) -> None:
-    row = create_part(api, stage)
+def test_canceling_an_order_ends_unaccepted_work(
+    stage: str, money: Attrs | None, api: ApiClient, in_shop: Shop
+) -> None:
+    paid = [{"kind": "sale", "amount": Decimal("20.00")}] if money else []
+    row = create_part(api, stage, transactions=paid)
 
-    response = api.post(f"orders/{row.order_id}/cancel.json")
+    response = api.post(f"orders/{row.order_id}/cancel.json", money)
 
     assert response.status_code == 200, response.content
+    assert find_wrong_quantities() == []
     row.refresh_from_db()
     assert (row.status, row.lines.count()) == ("closed", 0)
     assert FulfillmentOrder.objects.count() == 1
@@ -84,10 +88,9 @@ def test_an_edited_address_is_where_the_part_goes(stage: str, api: ApiClient, in
 
 
 def refund_one(api: ApiClient, row: FulfillmentOrder, how: str) -> Response:
-    """Refund one of the order's mugs."""
-    item = {"line_item_id": LineItem.objects.get().pk, "quantity": 1, "restock_type": how}
-    where = {"location_id": stock.get_primary_location().pk}
-    return api.post(f"orders/{row.order_id}/refunds.json", {"refund": {"refund_line_items": [{**item, **where}]}})
+    where = {"restock_type": how, "location_id": stock.get_primary_location().pk}
+    item = {"line_item_id": LineItem.objects.get().pk, "quantity": 1, **where}
+    return api.post(f"orders/{row.order_id}/refunds.json", {"refund": {"refund_line_items": [item]}})
 
 
 @pytest.mark.parametrize("stage", ["open", "scheduled", "held", "requested", "half shipped"])
@@ -117,17 +120,6 @@ def test_units_that_a_service_has_taken_on_stay_with_it(api: ApiClient, in_shop:
     assert row.lines.get().quantity == 2
 
 
-def test_a_canceled_and_refunded_order_has_no_open_fulfillment_orders(api: ApiClient, in_shop: Shop) -> None:
-    row = create_part(api, "open", transactions=[{"kind": "sale", "amount": Decimal("20.00")}])
-
-    response = api.post(f"orders/{row.order_id}/cancel.json", {"amount": "20.00", "currency": "USD"})
-
-    assert response.status_code == 200, response.content
-    row.refresh_from_db()
-    assert (row.status, row.lines.count()) == ("closed", 0)
-    assert find_wrong_quantities() == []
-
-
 def test_units_that_were_returned_are_not_sent_again(api: ApiClient, in_shop: Shop) -> None:
     row = create_part(api, "open")
     fulfillment = make_fulfillment(row)
@@ -138,21 +130,15 @@ def test_units_that_were_returned_are_not_sent_again(api: ApiClient, in_shop: Sh
     assert cancelled.status_code == 200, cancelled.content
     assert LineItem.objects.get().fulfillable_quantity == 1
     assert find_wrong_quantities() == []
-    assert refund_one(api, row, "cancel").status_code == 201
-    assert refund_one(api, row, "cancel").status_code == 422
+    assert (refund_one(api, row, "cancel").status_code, refund_one(api, row, "cancel").status_code) == (201, 422)
 
 
 @pytest.mark.parametrize("stage", ["held", "requested", "half shipped"])
 def test_erasing_the_buyer_leaves_the_work_and_none_of_the_person(stage: str, api: ApiClient, in_shop: Shop) -> None:
     row = create_part(api, stage, customer={"email": "ada@example.com"}, shipping_address=ADDRESS)
     if stage == "requested":
-        MerchantRequest.objects.create(
-            shop=in_shop,
-            fulfillment_order=row,
-            kind="fulfillment_request",
-            message="Ada waits",
-            sent_at=timezone.now(),
-        )
+        request: Attrs = {"kind": "fulfillment_request", "message": "Ada waits", "sent_at": timezone.now()}
+        MerchantRequest.objects.create(shop=in_shop, fulfillment_order=row, **request)
     if stage == "held":
         FulfillmentHold.objects.update(reason_notes="Ada is away")
     if stage == "half shipped":
@@ -177,16 +163,14 @@ def test_erasing_the_customer_clears_close_messages(api: ApiClient, in_shop: Sho
     row = create_part(api, "accepted", customer={"email": "ada@example.com"})
     other = create_part(api, "accepted")
     for current_row in (row, other):
-        transitions.close_fulfillment_order(
-            current_row, message="Ada Lovelace moved", actor="staff:1", at=timezone.now()
-        )
+        transitions.close_fulfillment_order(current_row, message="Ada moved", actor="staff:1", at=timezone.now())
     assert row.order.customer is not None
 
     personal_data.redact_customer(row.order.customer, actor="staff:1", at=timezone.now())
 
     closed = Event.objects.filter(topic="fulfillment_orders/fulfillment_service_failed_to_complete")
     assert closed.get(subject_id=row.pk).changes == {}
-    assert closed.get(subject_id=other.pk).changes == {"message": ["", "Ada Lovelace moved"]}
+    assert closed.get(subject_id=other.pk).changes == {"message": ["", "Ada moved"]}
 
 
 def test_a_closed_order_is_no_matter_to_its_parts(api: ApiClient, in_shop: Shop) -> None:

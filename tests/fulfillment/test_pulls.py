@@ -1,10 +1,6 @@
-"""Tests for polling fulfillment services: the request, the schedule, and bad responses, which change nothing.
-
-See check W13 in docs/reliability.md.
-"""
-
 import json
 import time
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -21,19 +17,27 @@ from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Installation, Shop
 from apps.core.types import Attrs
 from apps.demo.webhook_receiver import verify_signatures
+from apps.fulfillment.domain import fulfillments, tracking
 from apps.fulfillment.domain.services import changes, polling
-from apps.fulfillment.models import FulfillmentService, Pull, PullAttempt
+from apps.fulfillment.models import Fulfillment, FulfillmentService, Pull, PullAttempt
 from apps.inventory.domain import stock
 from apps.inventory.models import InventoryItem, InventoryLevel, Location
 from apps.shops.domain import app_installation
 from apps.webhooks.domain.engine.retry_policy import RETRY_SECONDS
 from tests.support.factories import make_installation
-from tests.support.factories.catalog import make_product
-from tests.support.factories.fulfillment import make_service
+from tests.support.factories.fulfillment import make_fulfillment, make_fulfillment_order, make_service
 from tests.support.factories.inventory import get_available, get_first_location, get_ledger, make_item, set_stock
+from tests.support.factories.orders import make_variant
 from tests.support.servers.http import Server, send_repeatedly, send_response
 
 BY: Attrs = {"actor": "system", "at": timezone.now()}
+
+
+@pytest.fixture
+def warehouse(allow_loopback: None) -> Iterator[Server]:
+    server = Server(send_response(b"{}"))
+    yield server
+    server.close()
 
 
 @pytest.fixture
@@ -48,20 +52,16 @@ def service(warehouse: Server, installation: Installation) -> FulfillmentService
 
 @pytest.fixture
 def mug(in_shop: Shop, service: FulfillmentService) -> InventoryItem:
-    """Create a mug with seven in stock at the service."""
     item = make_item(in_shop, sku="MUG")
     set_stock(item, service.location, 7)
     return item
 
 
-def set_response(warehouse: Server, *body: object) -> None:
-    """Set the warehouse's response to a JSON value, or to raw bytes."""
-    (value,) = body
-    warehouse.behave = send_response(value if isinstance(value, bytes) else json.dumps(value).encode())
+def set_response(warehouse: Server, body: object) -> None:
+    warehouse.behave = send_response(body if isinstance(body, bytes) else json.dumps(body).encode())
 
 
 def poll_service(service: FulfillmentService, **options: Any) -> PullAttempt:
-    """Poll the service now and return the recorded attempt."""
     assert queue.run_job(polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now(), **options).key)
     assert Job.objects.filter(task=polling.PULL_TASK, state=Job.State.FAILED).count() == 0
     return PullAttempt.objects.order_by("-id")[0]
@@ -77,22 +77,17 @@ def test_requested_stock_is_set(
     head, _, body = warehouse.requests[0].partition(b"\r\n\r\n")
     line, *lines = head.decode().split("\r\n")
     headers = dict(pair.split(": ", 1) for pair in lines)
-    target = urlsplit(line.split(" ")[1])
-    query = parse_qs(target.query)
-    assert (line.split(" ")[0], target.path, body) == ("GET", "/fetch_stock", b"")
-    assert query.pop("shop") == [in_shop.domain]
+    method, target, _ = line.split(" ")
+    query = parse_qs(urlsplit(target).query)
+    assert (method, urlsplit(target).path, body) == ("GET", "/fetch_stock", b"")
     assert abs(int(query.pop("timestamp")[0]) - time.time()) < 60
-    assert query == {}
-    assert verify_signatures(headers, b"", [service.app.api_secret]) == {
-        "X-Hmac-Sha256": True,
-        "webhook-signature": True,
-    }
+    assert query == {"shop": [in_shop.domain]}
+    signed = verify_signatures(headers, b"", [service.app.api_secret])
+    assert signed == {"X-Hmac-Sha256": True, "webhook-signature": True}
     assert headers["X-Platform-Topic"] == "fetch_stock"
-    assert get_available(mug, service.location) == 12
-    assert get_ledger(mug, service.location)[-1] == (5, 12, "service")
-    assert (record.outcome, record.status, record.changed, record.message, record.excerpt) == (
-        "ok", 200, 1, "", '{"MUG": 12}'
-    )  # fmt: skip
+    assert (get_available(mug, service.location), get_ledger(mug, service.location)[-1]) == (12, (5, 12, "service"))
+    assert (record.outcome, record.status, record.changed, record.message) == ("ok", 200, 1, "")
+    assert record.excerpt == '{"MUG": 12}'
     assert record.url.startswith(f"{warehouse.url}fetch_stock?shop=")
 
 
@@ -171,9 +166,7 @@ def test_other_skus_are_ignored(
 def test_items_of_the_services_variants_are_connected(
     service: FulfillmentService, warehouse: Server, in_shop: Shop
 ) -> None:
-    variant = make_product(prices=("5.00",)).variants.get()
-    type(variant).objects.filter(pk=variant.pk).update(fulfillment_service=service.handle)
-    InventoryItem.objects.filter(pk=variant.inventory_item_id).update(sku="PAN")
+    variant = make_variant(in_shop, sku="PAN", stock=0, fulfillment_service=service.handle)
     set_response(warehouse, {"PAN": "4"})
 
     assert poll_service(service).changed == 1
@@ -188,9 +181,7 @@ def test_an_excluded_item_is_named(installation: Installation, warehouse: Server
     alone = make_service(
         installation.app, callback_url=warehouse.url, inventory_management=True, permits_sku_sharing=False
     )
-    variant = make_product(prices=("5.00",)).variants.get()
-    type(variant).objects.filter(pk=variant.pk).update(fulfillment_service=alone.handle)
-    InventoryItem.objects.filter(pk=variant.inventory_item_id).update(sku="PAN")
+    make_variant(in_shop, sku="PAN", stock=0, fulfillment_service=alone.handle)
     set_response(warehouse, {"PAN": 4})
 
     record = poll_service(alone)
@@ -278,12 +269,8 @@ def test_services_are_polled_hourly(service: FulfillmentService, installation: I
     make_service(installation.app, callback_url=warehouse.url)
     now = timezone.now() + timedelta(seconds=1)
 
-    assert [
-        polling.begin_due_rounds(now),
-        polling.begin_due_rounds(now),
-        polling.begin_due_rounds(now + timedelta(minutes=59)),
-    ] == [1, 0, 0]
-    assert polling.begin_due_rounds(now + timedelta(minutes=61)) == 1
+    begun = [polling.begin_due_rounds(now + timedelta(minutes=minutes)) for minutes in (0, 0, 59, 61)]
+    assert begun == [1, 0, 0, 1]
 
     first, second = Job.objects.filter(task=polling.PULL_TASK).order_by("id")
     assert queue.run_job(first.key)
@@ -297,7 +284,6 @@ def test_services_are_polled_hourly(service: FulfillmentService, installation: I
 def test_late_responses_are_ignored(
     service: FulfillmentService, warehouse: Server, mug: InventoryItem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Start the next polling round before the first response arrives."""
     set_response(warehouse, {"MUG": 12})
 
     def request_late(*values: Any, **options: Any) -> CallbackResponse:
@@ -342,3 +328,111 @@ def test_attempts_are_deleted_after_30_days(service: FulfillmentService, warehou
     assert polling.delete_old_attempts(timezone.now()) == 1
 
     assert [*PullAttempt.objects.all()] == [young]
+
+
+# --- tracking numbers ---
+
+USPS = "9361289878700317633795"
+NO_NUMBER = "is not a text of 1 to 255 characters"
+
+
+@pytest.fixture
+def tracking_service(warehouse: Server, in_shop: Shop) -> FulfillmentService:
+    app = make_installation(in_shop).app
+    return make_service(app, name="Depot", callback_url=warehouse.url, tracking_support=True)
+
+
+@pytest.fixture
+def parcel(tracking_service: FulfillmentService) -> Fulfillment:
+    return make_fulfillment(make_fulfillment_order(tracking_service, status="in_progress", request_status="accepted"))
+
+
+def poll_tracking(service: FulfillmentService, warehouse: Server, body: object) -> PullAttempt | None:
+    """Poll the service, let it respond with ``body``, and return the recorded attempt, if any."""
+    set_response(warehouse, body)
+    assert queue.run_job(polling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now()).key)
+    return PullAttempt.objects.order_by("-id").first()
+
+
+def build_tracking_body(**numbers: object) -> dict[str, object]:
+    return {"tracking_numbers": numbers, "success": True, "message": ""}
+
+
+def test_carriers_are_recognized(tracking_service: FulfillmentService, warehouse: Server, parcel: Fulfillment) -> None:
+    record = poll_tracking(tracking_service, warehouse, build_tracking_body(**{parcel.name: USPS}))
+
+    assert record is not None
+    query = parse_qs(urlsplit(warehouse.requests[0].split(b" ")[1].decode()).query)
+    assert query["order_names[]"] == [parcel.name]
+    assert (record.outcome, record.changed, record.message) == ("ok", 1, "")
+    parcel.refresh_from_db()
+    assert (parcel.tracking_numbers, parcel.tracking_company) == ([USPS], "USPS")
+    assert Event.objects.filter(topic="fulfillments/update", actor=f"app:{tracking_service.app_id}").count() == 1
+    assert poll_tracking(tracking_service, warehouse, build_tracking_body()) == record, "nothing is left to ask for"
+    assert len(warehouse.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"<h1>Welcome</h1>", "The response is not valid JSON"),
+        ([], "The response is not a JSON object."),
+        ({}, "tracking_numbers is not a JSON object."),
+        ({"tracking_numbers": ["{name}"]}, "tracking_numbers is not a JSON object."),
+        ({"tracking_numbers": {"{name}": "1"}, "success": False, "message": "Closed"}, "no tracking numbers: 'Closed'"),
+        ({"tracking_numbers": {"{name}": "1"}, "success": "yes"}, "reported no tracking numbers"),
+        *(({"tracking_numbers": {"{name}": bad}}, NO_NUMBER) for bad in (17, " ", "1" * 256, "1\n2")),
+        ({"tracking_numbers": {"{name}": "1", "#1.1": None}}, "of '#1.1' is not a text of 1 to 255 characters"),
+    ],
+)
+def test_a_bad_answer_changes_nothing(
+    tracking_service: FulfillmentService, warehouse: Server, parcel: Fulfillment, body: object, message: str
+) -> None:
+    answer = body if isinstance(body, bytes) else json.dumps(body).replace("{name}", parcel.name).encode()
+
+    record = poll_tracking(tracking_service, warehouse, answer)
+
+    assert record is not None
+    assert (record.outcome, record.changed) == ("bad_answer", 0)
+    assert message in record.message
+    parcel.refresh_from_db()
+    assert parcel.tracking_numbers == []
+
+
+def test_other_names_are_ignored(tracking_service: FulfillmentService, warehouse: Server, parcel: Fulfillment) -> None:
+    elsewhere = make_fulfillment(make_fulfillment_order())
+
+    numbers = build_tracking_body(**{elsewhere.name: "1", parcel.name: "2", "#9.9": "3"})
+    record = poll_tracking(tracking_service, warehouse, numbers)
+
+    assert record is not None
+    assert (record.outcome, record.changed) == ("ok", 1)
+    assert record.message == f"2 of the names were not requested: '{elsewhere.name}', '#9.9'."
+    elsewhere.refresh_from_db()
+    assert elsewhere.tracking_numbers == []
+
+
+def test_canceled_fulfillments_are_skipped(
+    tracking_service: FulfillmentService, warehouse: Server, parcel: Fulfillment
+) -> None:
+    fulfillments.cancel_fulfillment(parcel, **BY)
+
+    assert poll_tracking(tracking_service, warehouse, build_tracking_body(**{parcel.name: "1"})) is None
+    assert warehouse.requests == []
+
+
+def test_a_concurrently_stored_number_stays(
+    tracking_service: FulfillmentService, warehouse: Server, parcel: Fulfillment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def request_late(*values: Any, **options: Any) -> CallbackResponse:
+        tracking.update_tracking(parcel, tracking.complete_tracking({"number": "pushed"}), **BY)
+        return send_request(*values, **options)
+
+    monkeypatch.setattr("apps.fulfillment.domain.services.polling.send_request", request_late)
+
+    record = poll_tracking(tracking_service, warehouse, build_tracking_body(**{parcel.name: "pulled"}))
+
+    assert record is not None
+    assert (record.outcome, record.changed) == ("ok", 0)
+    parcel.refresh_from_db()
+    assert parcel.tracking_numbers == ["pushed"]

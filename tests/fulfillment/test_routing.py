@@ -1,5 +1,3 @@
-"""Tests for routing: the location of each item, routing only once, and the number of queries."""
-
 import math
 from datetime import timedelta
 from decimal import Decimal
@@ -37,7 +35,6 @@ def set_stock(variant: Variant, location: Location, units: int) -> None:
 
 
 def get_lines_by_location(rows: list[FulfillmentOrder]) -> dict[str, list[tuple[str, int]]]:
-    """Return the line items and quantities by location."""
     return {
         row.assigned_location.name: [
             (line.line_item.title, line.fulfillable_quantity) for line in row.lines.order_by("line_item__position")
@@ -46,24 +43,23 @@ def get_lines_by_location(rows: list[FulfillmentOrder]) -> dict[str, list[tuple[
     }
 
 
-def test_the_fewest_locations_that_have_enough_are_chosen() -> None:
-    wishes = [LineRequest(1, 11, 2), LineRequest(2, 12, 1), LineRequest(3, 13, 1)]
-    shelves = {1: {11: 9}, 2: {11: 2, 12: 5}, 3: {13: 1, 12: 5}}
-
-    assert routing.choose_locations(wishes, [1, 2, 3], shelves) == {1: 2, 2: 2, 3: 3}
+THREE_LINES = [LineRequest(1, 11, 2), LineRequest(2, 12, 1), LineRequest(3, 13, 1)]
 
 
-def test_the_same_stock_does_not_serve_two_lines() -> None:
-    assert routing.choose_locations(
-        [LineRequest(1, 11, 2), LineRequest(2, 11, 2)], [1, 2], {1: {11: 3}, 2: {11: 2}}
-    ) == {1: 1, 2: 2}
-
-
-def test_items_without_enough_stock_go_to_the_location_with_the_most() -> None:
-    wishes = [LineRequest(1, 11, 5), LineRequest(2, None, 1)]
-
-    assert routing.choose_locations(wishes, [1, 2], {1: {11: 1}, 2: {11: 3}}) == {1: 2, 2: 1}
-    assert routing.choose_locations([LineRequest(1, 11, 5)], [1, 2], {}) == {1: 1}
+@pytest.mark.parametrize(
+    ("lines", "places", "shelves", "chosen"),
+    [
+        (THREE_LINES, [1, 2, 3], {1: {11: 9}, 2: {11: 2, 12: 5}, 3: {13: 1, 12: 5}}, {1: 2, 2: 2, 3: 3}),
+        ([LineRequest(1, 11, 2), LineRequest(2, 11, 2)], [1, 2], {1: {11: 3}, 2: {11: 2}}, {1: 1, 2: 2}),
+        ([LineRequest(1, 11, 5), LineRequest(2, None, 1)], [1, 2], {1: {11: 1}, 2: {11: 3}}, {1: 2, 2: 1}),
+        ([LineRequest(1, 11, 5)], [1, 2], {}, {1: 1}),
+    ],
+    ids=["the fewest with enough", "no stock serves two lines", "the most where none has enough", "none has any"],
+)
+def test_locations_are_chosen_by_their_stock(
+    lines: list[LineRequest], places: list[int], shelves: dict[int, dict[int, int]], chosen: dict[int, int]
+) -> None:
+    assert routing.choose_locations(lines, places, shelves) == chosen
 
 
 def test_each_line_goes_to_its_service_or_its_stock_location(api: ApiClient, in_shop: Shop) -> None:
@@ -101,8 +97,7 @@ def test_items_without_shipping_get_their_own_fulfillment_order(in_shop: Shop) -
 def test_routing_twice_makes_nothing_more(in_shop: Shop) -> None:
     order = make_order()
 
-    assert len(route_order_now(order)) == 1
-    assert route_order_now(order) == []
+    assert [len(route_order_now(order)) for _ in range(2)] == [1, 0]
     assert Event.objects.filter(topic="fulfillment_orders/order_routing_complete").count() == 1
     assert list(consistency_checks.find_wrong_fulfillable_quantities()) == []
 
@@ -113,11 +108,10 @@ def test_the_job_of_a_new_order_routes_it(api: ApiClient, in_shop: Shop) -> None
 
     assert queue.run_job(job.key)
 
-    fulfillment_orders = api.get(f"orders/{response.json()['order']['id']}/fulfillment_orders.json").json()[
-        "fulfillment_orders"
-    ]
-    assert [[line["fulfillable_quantity"] for line in row["line_items"]] for row in fulfillment_orders] == [[3]]
-    assert fulfillment_orders[0]["fulfill_at"] == response.json()["order"]["created_at"]
+    order = response.json()["order"]
+    (row,) = api.get(f"orders/{order['id']}/fulfillment_orders.json").json()["fulfillment_orders"]
+    assert [line["fulfillable_quantity"] for line in row["line_items"]] == [3]
+    assert row["fulfill_at"] == order["created_at"]
 
 
 @pytest.mark.parametrize("deleted", ["cancelled", "deleted"])
@@ -161,13 +155,11 @@ def test_a_moment_that_is_none_is_refused(api: ApiClient, in_shop: Shop) -> None
 
 def test_a_location_from_which_something_is_to_be_sent_stays_active(in_shop: Shop) -> None:
     cellar = make_location(in_shop, name="Cellar")
-    order = make_order()
-    row = route_order_now(order)[0]
+    row = route_order_now(make_order())[0]
 
-    deactivation_objections = list(locations.get_deactivation_objections(row.assigned_location))
+    objections = [list(locations.get_deactivation_objections(place)) for place in (row.assigned_location, cellar)]
 
-    assert deactivation_objections == ["The location has 1 unfinished fulfillment order."]
-    assert list(locations.get_deactivation_objections(cellar)) == []
+    assert objections == [["The location has 1 unfinished fulfillment order."], []]
 
 
 def test_a_hundred_lines_over_twenty_locations_are_routed_in_few_statements(in_shop: Shop) -> None:

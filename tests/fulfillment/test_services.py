@@ -1,5 +1,3 @@
-"""Tests for fulfillment services: created, listed, updated and deleted, together with their locations."""
-
 import pytest
 from django.utils import timezone
 
@@ -11,7 +9,7 @@ from apps.inventory.domain import stock
 from apps.inventory.models import InventoryLevel, Location
 from apps.shops.domain.app_installation import uninstall_app
 from tests.support import factories
-from tests.support.api_client import ApiClient, ClientWith
+from tests.support.api_client import ApiClient, ClientWith, get_errors, parse_links
 from tests.support.factories.fulfillment import make_fulfillment_order, make_service
 from tests.support.factories.inventory import (
     get_available,
@@ -22,7 +20,7 @@ from tests.support.factories.inventory import (
     sell,
     set_stock,
 )
-from tests.support.types import Json, JsonObject
+from tests.support.types import JsonObject
 from tests.support.wire_tables import assert_fits
 
 NAME, URL = "North Depot", "https://depot.example/callbacks"
@@ -40,23 +38,18 @@ def list_service_ids(api: ApiClient, **query: str) -> list[int]:
     return [row["id"] for row in api.get("fulfillment_services.json", **query).json()["fulfillment_services"]]
 
 
-def get_create_errors(api: ApiClient, **fields: object) -> Json:
-    body = {"name": NAME, "callback_url": URL, **fields}
-    response = api.post("fulfillment_services.json", {"fulfillment_service": body})
-    assert response.status_code == 422, response.content
-    return response.json()["errors"]
-
-
 def test_answers_fit_the_wire_tables(api: ApiClient) -> None:
     old = api.at("2026-01")
-    created_row = old.post("fulfillment_services.json", {"fulfillment_service": {"name": NAME, "callback_url": URL}})
-    path = f"fulfillment_services/{created_row.json()['fulfillment_service']['id']}.json"
+    created = old.post("fulfillment_services.json", {"fulfillment_service": {"name": NAME, "callback_url": URL}})
+    path = f"fulfillment_services/{created.json()['fulfillment_service']['id']}.json"
 
-    assert_fits("fulfillment_service", "POST /fulfillment_services.json", created_row.json())
-    assert_fits("fulfillment_service", "GET /fulfillment_services.json", old.get("fulfillment_services.json").json())
-    assert_fits("fulfillment_service", "GET /fulfillment_services/{id}.json", old.get(path).json())
-    changed = old.put(path, {"fulfillment_service": {"name": "South Depot"}})
-    assert_fits("fulfillment_service", "PUT /fulfillment_services/{id}.json", changed.json())
+    for route, response in {
+        "POST /fulfillment_services.json": created,
+        "GET /fulfillment_services.json": old.get("fulfillment_services.json"),
+        "GET /fulfillment_services/{id}.json": old.get(path),
+        "PUT /fulfillment_services/{id}.json": old.put(path, {"fulfillment_service": {"name": "South Depot"}}),
+    }.items():
+        assert_fits("fulfillment_service", route, response.json())
     assert old.delete(path).json() == {}
 
 
@@ -96,42 +89,40 @@ def test_sku_sharing_is_known_until_it_goes(api: ApiClient, in_shop: Shop) -> No
 
 
 @pytest.mark.parametrize(
-    ("fields", "errors"),
+    ("field", "value", "error"),
     [
-        ({"name": ""}, {"name": ["can't be blank"]}),
-        ({"name": "a" * 256}, {"name": ["is too long (maximum is 255 characters)"]}),
-        ({"name": "Manual"}, {"name": ["has already been taken"]}),
-        ({"name": "Taken"}, {"name": ["has already been taken"]}),
-        ({"callback_url": None}, {"callback_url": ["can't be blank"]}),
-        ({"callback_url": "depot"}, {"callback_url": ["must be secure (HTTPS)"]}),
-        ({"callback_url": "https://"}, {"callback_url": ["is not a valid URL"]}),
-        ({"callback_url": "https://depot.example/" + "ä" * 1000}, {"callback_url": ["is invalid"]}),
-        ({"callback_url": "http://depot.example/"}, {"callback_url": ["must be secure (HTTPS)"]}),
-        ({"callback_url": "https://127.0.0.1/"}, {"callback_url": ["is not an allowed address"]}),
-        ({"callback_url": "https://depot.example/?a=1"}, {"callback_url": ["is invalid"]}),
-        ({"tracking_support": "perhaps"}, {"tracking_support": ["is invalid"]}),
+        ("name", "", "can't be blank"),
+        ("name", "a" * 256, "is too long (maximum is 255 characters)"),
+        ("name", "Manual", "has already been taken"),
+        ("name", "Taken", "has already been taken"),
+        ("callback_url", None, "can't be blank"),
+        ("callback_url", "depot", "must be secure (HTTPS)"),
+        ("callback_url", "https://", "is not a valid URL"),
+        ("callback_url", "https://depot.example/" + "ä" * 1000, "is invalid"),
+        ("callback_url", "http://depot.example/", "must be secure (HTTPS)"),
+        ("callback_url", "https://127.0.0.1/", "is not an allowed address"),
+        ("callback_url", "https://depot.example/?a=1", "is invalid"),
+        ("tracking_support", "perhaps", "is invalid"),
     ],
 )
-def test_invalid_services_are_refused(api: ApiClient, in_shop: Shop, fields: dict[str, object], errors: object) -> None:
+def test_invalid_services_are_refused(api: ApiClient, in_shop: Shop, field: str, value: object, error: str) -> None:
     make_service(api.installation.app, name="Taken")
+    body = {"name": NAME, "callback_url": URL, field: value}
 
-    assert get_create_errors(api, **fields) == errors
+    assert get_errors(api.post("fulfillment_services.json", {"fulfillment_service": body})) == {field: [error]}
     assert Location.objects.filter(legacy=True).count() == FulfillmentService.objects.count() == 1
 
 
 def test_a_callback_url_is_kept_in_its_canonical_form(api: ApiClient) -> None:
-    service = create_service_by_api(api, callback_url="HTTPS://Depot.Example:443/höhe")
+    url = create_service_by_api(api, callback_url="HTTPS://Depot.Example:443/höhe")["callback_url"]
 
-    assert service["callback_url"] == "https://depot.example/h%C3%B6he/"
+    assert url == "https://depot.example/h%C3%B6he/"
 
 
 def test_names_with_equal_handles_get_different_handles(api: ApiClient) -> None:
-    assert [create_service_by_api(api, name=name)["handle"] for name in ("A B", "A-B", "仓库", "!")] == [
-        "a-b",
-        "a-b-1",
-        "cang-ku",
-        "service",
-    ]
+    handles = [create_service_by_api(api, name=name)["handle"] for name in ("A B", "A-B", "仓库", "!")]
+
+    assert handles == ["a-b", "a-b-1", "cang-ku", "service"]
 
 
 def test_a_list_shows_the_apps_own_unless_all_are_asked_for(api: ApiClient, client_with: ClientWith) -> None:
@@ -143,8 +134,7 @@ def test_a_list_shows_the_apps_own_unless_all_are_asked_for(api: ApiClient, clie
     assert list_service_ids(api, scope="all") == [mine, theirs]
     assert api.get("fulfillment_services.json", scope="mine").status_code == 400
     page = api.get("fulfillment_services.json", scope="all", limit="1")
-    assert 'rel="next"' in page["Link"]
-    following = api.get(page["Link"].split("/2026-07/")[1].split(">")[0])
+    following = api.get(parse_links(page)["next"])
     assert [row["id"] for row in following.json()["fulfillment_services"]] == [theirs]
 
 
@@ -165,11 +155,8 @@ def test_a_new_name_is_the_locations_and_leaves_the_handle(api: ApiClient, in_sh
     changed = api.put(path, {"fulfillment_service": {"name": "South Depot", "callback_url": f"{URL}//"}}).json()
     second_body = api.put(path, {"fulfillment_service": changed["fulfillment_service"]}).json()
 
-    assert (
-        changed["fulfillment_service"]
-        == {**service, "name": "South Depot", "service_name": "South Depot"}
-        == second_body["fulfillment_service"]
-    )
+    renamed = {**service, "name": "South Depot", "service_name": "South Depot"}
+    assert changed["fulfillment_service"] == second_body["fulfillment_service"] == renamed
     assert Location.objects.get(legacy=True).name == "South Depot"
     assert Event.objects.filter(topic="fulfillment_services/update").count() == 1
 
@@ -253,7 +240,7 @@ def test_delete_refuses_what_cannot_take_over(api: ApiClient, in_shop: Shop, que
 
     response = api.delete(f"fulfillment_services/{service['id']}.json?{query.format(own=service['location_id'])}")
 
-    assert (response.status_code, response.json()) == (422, {"errors": errors})
+    assert get_errors(response) == errors
     assert FulfillmentService.objects.filter(pk=service["id"]).exists()
 
 

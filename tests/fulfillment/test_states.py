@@ -1,7 +1,6 @@
-"""Tests for the status table: allowed actions and their results. All other actions fail."""
-
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,7 @@ from apps.core.tenancy.models import Shop
 from apps.core.types import Attrs
 from apps.fulfillment.domain import fulfillments
 from apps.fulfillment.domain.fulfillment_orders import moves, requests, states, transitions
-from apps.fulfillment.domain.fulfillment_orders.states import (
-    TABLE,
-    Action,
-    ManagedBy,
-    NotPossible,
-    get_rule,
-)
+from apps.fulfillment.domain.fulfillment_orders.states import TABLE, Action, ManagedBy, NotPossible, get_rule
 from apps.fulfillment.domain.fulfillments import FulfillmentPart
 from apps.fulfillment.models import FulfillmentOrder
 from apps.fulfillment.models.orders import RequestStatus, Status
@@ -51,11 +44,9 @@ def test_the_table_leads_to_the_possible_states_and_to_no_others() -> None:
 
 
 def test_actions_have_at_most_one_rule_for_a_state() -> None:
-    for index in ManagedBy:
-        for status in Status:
-            for request in RequestStatus:
-                actions = [rule.action for rule in TABLE if rule.allows((status, request), index)]
-                assert len(actions) == len(set(actions))
+    for index, *state in product(ManagedBy, Status, RequestStatus):
+        actions = [rule.action for rule in TABLE if rule.allows((state[0], state[1]), index)]
+        assert len(actions) == len(set(actions))
 
 
 def test_a_refusal_names_both_states() -> None:
@@ -107,7 +98,6 @@ DO: dict[Action, Do] = {
 def test_other_than_supported_actions_change_nothing(
     state: tuple[str, str], position: ManagedBy, in_shop: Shop
 ) -> None:
-    """Check every combination of status and action, for fulfillment orders at our own location and at a service."""
     service = make_service(factories.make_installation(in_shop, []).app) if position is ManagedBy.SERVICE else None
     other = make_location(in_shop, name="Depot").pk
     supported = states.get_supported_actions(state, position)

@@ -1,5 +1,3 @@
-"""Tests of inventory changes: sales, restocks, counts and the ledger."""
-
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from io import StringIO
@@ -8,13 +6,12 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
 from apps.catalog.domain import inventory_sync
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
 from apps.inventory.domain import hooks, movements
 from apps.inventory.domain import stock as services
@@ -39,23 +36,16 @@ BY: Attrs = {"actor": "staff:17", "at": NOON}
 
 @pytest.fixture
 def received_changes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return a list that collects the arguments passed to stock listeners."""
     messages: list[Any] = []
     monkeypatch.setattr(hooks, "stock_listeners", {"test": lambda deltas, **_: messages.append(dict(deltas))})
     monkeypatch.setattr(hooks, "item_listeners", {"test": lambda ids: messages.append(list(ids))})
     return messages
 
 
-def test_a_new_item_lies_at_the_primary_location_with_none_available(in_shop: Shop) -> None:
-    item = make_item(in_shop)
-
-    assert get_available(item, get_first_location(in_shop)) == 0
-    assert get_ledger(item, get_first_location(in_shop)) == []
-
-
 def test_each_change_is_in_the_ledger_with_who_and_why(in_shop: Shop) -> None:
     item, first = make_item(in_shop), get_first_location(in_shop)
 
+    assert (get_available(item, first), get_ledger(item, first)) == (0, [])
     services.set_available(item, first, 10, **BY)
     services.adjust_available(item.pk, first.pk, -3, reason=StockMovement.Reason.DAMAGED, **BY)
     sell(item, first, 2, reference="#1001", **BY)
@@ -110,35 +100,28 @@ def test_moves_happen_all_or_not_at_all(in_shop: Shop, received_changes: list[An
         apply_in_transaction([StockChange(first_item.pk, first.pk, -2), StockChange(two.pk, first.pk, -2)])
     assert (get_available(first_item, first), get_available(two, first), received_changes) == (5, 1, [])
 
-    apply_in_transaction(
-        [
-            StockChange(two.pk, first.pk, -1),
-            StockChange(first_item.pk, first.pk, -2),
-            StockChange(first_item.pk, first.pk, -1),
-        ]
-    )
+    changes = ((two, -1), (first_item, -2), (first_item, -1))
+    apply_in_transaction([StockChange(item.pk, first.pk, delta) for item, delta in changes])
     assert get_ledger(first_item, first)[1:] == [(-2, 3, "sale"), (-1, 2, "sale")]
     assert received_changes == [{first_item.pk: -3, two.pk: -1}]
 
 
+@transaction.atomic
 def apply_in_transaction(moves: list[StockChange]) -> None:
-    from django.db import transaction
-
-    with transaction.atomic():
-        movements.apply_stock_changes(moves, reason=StockMovement.Reason.SALE, **BY)
+    movements.apply_stock_changes(moves, reason=StockMovement.Reason.SALE, **BY)
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda item, first, depot: services.set_available(item, first, 4, **BY), {"delta": -1}),
+        (lambda item, first, depot: services.set_available(item, first, 4, **BY), -1),
         (lambda item, first, depot: services.set_available(item, first, 5, **BY), None),
-        (lambda item, first, depot: services.adjust_available(item.pk, first.pk, 2, **BY), {"delta": 2}),
+        (lambda item, first, depot: services.adjust_available(item.pk, first.pk, 2, **BY), 2),
         (
             lambda item, first, depot: (
                 services.connect_item(item, depot, **BY) and services.disconnect_item(item, first, **BY)
             ),
-            {"delta": -5},
+            -5,
         ),
         (lambda item, first, depot: services.connect_item(item, depot, **BY), None),
         (lambda item, first, depot: services.update_item(item, {"sku": "NEW"}, **BY), "item"),
@@ -154,12 +137,8 @@ def test_changes_reach_listeners(
 
     change(item, first, depot)
 
-    if expected is None:
-        assert received_changes == []
-    elif expected == "item":
-        assert received_changes == [[item.pk]]
-    else:
-        assert received_changes == [{item.pk: expected["delta"]}]
+    received = {None: [], "item": [[item.pk]]}
+    assert received_changes == received.get(expected, [{item.pk: expected}])
 
 
 def test_inventory_does_not_change_at_an_inactive_location(in_shop: Shop) -> None:
@@ -235,8 +214,7 @@ def test_stock_listeners_get_changes_by_ascending_id(monkeypatch: pytest.MonkeyP
     assert [list(deltas.items()) for deltas in quantities] == [[(2, -1), (9, 1)]]
 
 
-TABLES = ("catalog_product", "catalog_variant", "inventory_inventorylevel")
-TIMES = 4
+TABLES = ["catalog_product", "catalog_variant", "inventory_inventorylevel"]
 
 
 def count_updates() -> dict[str, tuple[int, int]]:
@@ -245,27 +223,22 @@ def count_updates() -> dict[str, tuple[int, int]]:
         cursor.execute(
             "SELECT relname, pg_stat_get_xact_tuples_updated(oid), pg_stat_get_xact_tuples_hot_updated(oid)"
             " FROM pg_class WHERE relname = ANY(%s)",
-            [list(TABLES)],
+            [TABLES],
         )
         return {name: (count, in_place) for name, count, in_place in cursor.fetchall()}
 
 
 @pytest.mark.postgres
-def test_inventory_changes_touch_no_index(api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    with shop_scope(shop):
-        item, location = make_product().variants.get().inventory_item_id, Location.objects.get().pk
+def test_inventory_changes_touch_no_index(api: ApiClient, in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    item, location = make_product().variants.get().inventory_item_id, Location.objects.get().pk
     level = {"inventory_item_id": item, "location_id": location}
     assert api.post("inventory_levels/set.json", {**level, "available": 1}).status_code == 200
     tomorrow = timezone.now() + timedelta(days=1)
     monkeypatch.setattr(inventory_sync, "timezone", SimpleNamespace(now=lambda: tomorrow))
     before = count_updates()
 
-    for _ in range(TIMES):
+    for _ in range(4):
         assert api.post("inventory_levels/adjust.json", {**level, "available_adjustment": 1}).status_code == 200
 
     moved = {name: (count - before[name][0], hot - before[name][1]) for name, (count, hot) in count_updates().items()}
-    assert moved == {
-        "catalog_product": (TIMES, TIMES),
-        "catalog_variant": (TIMES, TIMES),
-        "inventory_inventorylevel": (TIMES, TIMES),
-    }
+    assert moved == dict.fromkeys(TABLES, (4, 4))

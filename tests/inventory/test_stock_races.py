@@ -1,5 +1,3 @@
-"""Concurrency tests for stock, on PostgreSQL with real threads."""
-
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,12 +8,11 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, transaction
 from pytest_django import Settings
 
 from apps.core.db.row_locks import refresh_for_update
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
 from apps.inventory.domain import locations, movements
 from apps.inventory.domain import stock as services
@@ -33,7 +30,7 @@ from tests.support.factories.inventory import (
     set_stock,
 )
 
-pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_shop")]
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 BY: Attrs = {"actor": "staff:17", "at": NOON}
@@ -41,15 +38,8 @@ TWENTY = 20
 ITEMS_AND_LEVELS = {"inventory_inventoryitem", "inventory_inventorylevel"}
 
 
-@pytest.fixture(autouse=True)
-def _needs_postgres() -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("needs PostgreSQL")
-
-
-def assert_ledger_consistent() -> bool:
+def assert_ledger_consistent() -> None:
     call_command("check_stock", stdout=StringIO())
-    return True
 
 
 @pytest.mark.race(control="test_concurrent_sales_oversell_without_the_guard")
@@ -58,12 +48,10 @@ def test_twenty_simultaneous_adjustments_sum_exactly(shop: Shop) -> None:
     set_stock(item, first, 100)
     deltas = [index - 5 for index in range(TWENTY)]
 
-    run_concurrently(
-        shop, *[lambda delta=delta: services.adjust_available(item.pk, first.pk, delta, **BY) for delta in deltas]
-    )
+    run_concurrently(shop, *[partial(services.adjust_available, item.pk, first.pk, delta, **BY) for delta in deltas])
 
     assert get_available(item, first) == 100 + sum(deltas)
-    assert assert_ledger_consistent()
+    assert_ledger_consistent()
 
 
 @pytest.mark.race(control="test_concurrent_sales_oversell_without_the_guard")
@@ -76,7 +64,7 @@ def test_five_pieces_are_sold_five_times_to_twenty_takers(shop: Shop) -> None:
     assert sum(isinstance(result, InventoryLevel) for result in results) == 5
     assert sum(isinstance(result, OutOfStock) for result in results) == 15
     assert get_available(item, first) == 0
-    assert assert_ledger_consistent()
+    assert_ledger_consistent()
 
 
 def test_concurrent_sales_oversell_without_the_guard(shop: Shop) -> None:
@@ -109,7 +97,7 @@ def test_continue_sells_to_everybody_and_the_ledger_agrees(shop: Shop) -> None:
     run_concurrently(shop, *[lambda: sell(item, depot, 1, oversell=True, **BY)] * TWENTY)
 
     assert get_available(item, depot) == -TWENTY
-    assert assert_ledger_consistent()
+    assert_ledger_consistent()
 
 
 @pytest.mark.race(control="test_unordered_inventory_changes_deadlock")
@@ -120,20 +108,17 @@ def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop
         set_stock(item, first, 5)
 
     def order(rows: list[Any], delta: int) -> Callable[[], object]:
-        def move() -> None:
-            with transaction.atomic():
-                moves = [StockChange(item.pk, first.pk, delta) for item in rows]
-                movements.apply_stock_changes(moves, reason=StockMovement.Reason.SALE, **BY)
-
-        return move
+        moves = [StockChange(item.pk, first.pk, delta) for item in rows]
+        sale = partial(movements.apply_stock_changes, moves, reason=StockMovement.Reason.SALE, **BY)
+        return transaction.atomic(sale)
 
     works = [order(items if index % 2 else items[::-1], -1 if index < 15 else 1) for index in range(TWENTY)]
     results = run_concurrently(shop, *works)
 
-    count = sum(result is None for result in results[:15])
+    count = sum(not isinstance(result, OutOfStock) for result in results[:15])
     assert [get_available(item, first) for item in items] == [5 - count + 5] * 4
     assert count <= 10
-    assert assert_ledger_consistent()
+    assert_ledger_consistent()
 
 
 @pytest.mark.deadlocks(1)
@@ -148,15 +133,13 @@ def test_unordered_inventory_changes_deadlock(shop: Shop, monkeypatch: pytest.Mo
         return lambda: movements.apply_stock_changes(moves, reason=StockMovement.Reason.SALE, **BY)
 
     with pytest.raises(OperationalError, match="deadlock"):
-        run_while_uncommitted(shop, hold_level(first_item), in_transaction(take(two, first_item)), then=hold_level(two))
+        run_while_uncommitted(
+            shop, hold_level(first_item), transaction.atomic(take(two, first_item)), then=hold_level(two)
+        )
 
 
 def hold_level(item: Any) -> Callable[[], object]:
     return lambda: InventoryLevel.objects.select_for_update().get(item=item)
-
-
-def in_transaction(work: Callable[[], object]) -> Callable[[], object]:
-    return transaction.atomic(work)
 
 
 @pytest.mark.race(control="test_a_count_based_on_an_older_level_is_added_to_a_newer")
@@ -165,22 +148,17 @@ def test_simultaneous_counts_leave_the_last_one_and_a_sound_ledger(shop: Shop) -
 
     run_concurrently(shop, *[partial(services.set_available, item, depot, n, **BY) for n in range(1, TWENTY + 1)])
 
-    with shop_scope(shop):
-        last = StockMovement.objects.filter(item=item, location=depot).latest("id")
+    last = StockMovement.objects.filter(item=item, location=depot).latest("id")
     assert get_available(item, depot) == last.available
-    assert assert_ledger_consistent()
+    assert_ledger_consistent()
 
 
 def test_a_count_based_on_an_older_level_is_added_to_a_newer(shop: Shop) -> None:
     """Show what goes wrong without the locks: the second count adds its difference to the new quantity."""
     item, first = make_item(shop), get_first_location(shop)
 
-    run_unguarded(
-        shop,
-        lambda: services.set_available(item, first, 5, **BY),
-        lambda: services.set_available(item, first, 7, **BY),
-        locks=ITEMS_AND_LEVELS,
-    )
+    works = [partial(services.set_available, item, first, count, **BY) for count in (5, 7)]
+    run_unguarded(shop, *works, locks=ITEMS_AND_LEVELS)
 
     assert get_available(item, first) == 12
 
@@ -194,7 +172,7 @@ def test_levels_that_come_and_go_while_they_are_counted(shop: Shop, attempt: int
     counts: list[Callable[[], object]] = [partial(services.set_available, item, depot, n, **BY) for n in range(10)]
     run_concurrently(shop, *counts, *[partial(services.disconnect_item, item, depot, **BY)] * 10)
 
-    assert assert_ledger_consistent()
+    assert_ledger_consistent()
 
 
 def test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger(shop: Shop) -> None:
@@ -202,40 +180,28 @@ def test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger(shop: Shop
     item, depot = make_item(shop), make_location(shop)
     set_stock(item, depot, 5)
 
-    run_unguarded(
-        shop,
-        lambda: services.set_available(item, depot, 9, **BY),
-        lambda: services.disconnect_item(item, depot, **BY),
-        locks=ITEMS_AND_LEVELS,
-    )
+    count, remove = partial(services.set_available, item, depot, 9), partial(services.disconnect_item, item, depot)
+    run_unguarded(shop, partial(count, **BY), partial(remove, **BY), locks=ITEMS_AND_LEVELS)
 
-    with shop_scope(shop):
-        assert not InventoryLevel.objects.filter(item=item, location=depot).exists()
+    assert not InventoryLevel.objects.filter(item=item, location=depot).exists()
     assert [delta for delta, _, _ in get_ledger(item, depot)] == [5, 4, -5]
 
 
 @pytest.mark.race(control="test_a_grid_locking_levels_before_items_deadlocks")
 def test_the_grid_connects_an_item_counted_by_another_user(shop: Shop) -> None:
-    """Save the stock grid while other users set the same quantity and stock the item at the same location."""
     first, depot = get_first_location(shop), make_location(shop)
     for _ in range(10):
         first_item, two = make_item(shop), make_item(shop)
-        cells = {
-            (first_item.pk, first.pk): Cell(0, 5),
-            (two.pk, first.pk): Cell(0, 5),
-            (two.pk, depot.pk): Cell(None, 3),
-        }
+        cells = {(item.pk, first.pk): Cell(0, 5) for item in (first_item, two)} | {(two.pk, depot.pk): Cell(None, 3)}
 
         run_concurrently(
             shop,
-            *[
-                lambda cells=cells: save_cells(cells, reason=StockMovement.Reason.COUNT, **BY),
-                lambda two=two: services.set_available(two, first, 7, **BY),
-                lambda two=two: services.set_available(two, depot, 7, **BY),
-            ],
+            partial(save_cells, cells, reason=StockMovement.Reason.COUNT, **BY),
+            partial(services.set_available, two, first, 7, **BY),
+            partial(services.set_available, two, depot, 7, **BY),
         )
 
-    assert assert_ledger_consistent()
+    assert_ledger_consistent()
 
 
 @pytest.mark.deadlocks(1)
@@ -246,10 +212,10 @@ def test_a_grid_locking_levels_before_items_deadlocks(shop: Shop, monkeypatch: p
     cells = {(item.pk, first.pk): Cell(0, 5), (item.pk, depot.pk): Cell(None, 3)}
     calls = chain([lambda _: None], repeat(services.lock_items))
 
-    def skipped_once(ids: Any) -> None:
+    def skip_once(ids: Any) -> None:
         next(calls)(ids)
 
-    monkeypatch.setattr(services, "lock_items", skipped_once)
+    monkeypatch.setattr(services, "lock_items", skip_once)
 
     with pytest.raises(OperationalError, match="deadlock"):
         run_while_uncommitted(
@@ -269,29 +235,22 @@ def test_a_concurrently_deleted_item_is_refused(shop: Shop) -> None:
 
         run_concurrently(
             shop,
-            *[
-                lambda item=item: services.delete_items([item.pk], **BY),
-                lambda item=item: services.set_available(item, depot, 3, **BY),
-                lambda item=item: services.connect_item(item, depot, **BY),
-                lambda item=item: services.disconnect_item(item, first, **BY),
-            ],
+            partial(services.delete_items, [item.pk], **BY),
+            partial(services.set_available, item, depot, 3, **BY),
+            partial(services.connect_item, item, depot, **BY),
+            partial(services.disconnect_item, item, first, **BY),
         )
 
-        with shop_scope(shop):
-            assert not InventoryLevel.objects.filter(item_id=item.pk).exists()
+        assert not InventoryLevel.objects.filter(item_id=item.pk).exists()
 
 
 def test_connecting_an_item_being_deleted_fails_at_the_commit(shop: Shop) -> None:
     """Show what goes wrong without the item's lock: the new level violates the foreign key to the deleted item."""
     item, depot = make_item(shop), make_location(shop)
 
+    delete, connect = partial(services.delete_items, [item.pk]), partial(services.connect_item, item, depot)
     with pytest.raises(IntegrityError, match="is not present"):
-        run_unguarded(
-            shop,
-            lambda: services.delete_items([item.pk], **BY),
-            lambda: services.connect_item(item, depot, **BY),
-            locks={"inventory_inventoryitem"},
-        )
+        run_unguarded(shop, partial(delete, **BY), partial(connect, **BY), locks={"inventory_inventoryitem"})
 
 
 @pytest.mark.parametrize("attempt", range(5))
@@ -301,16 +260,13 @@ def test_a_location_is_deactivated_or_stocked_but_not_both(shop: Shop, attempt: 
 
     run_concurrently(
         shop,
-        *[
-            lambda: locations.deactivate_location(depot, **BY),
-            lambda: services.set_available(item, depot, 1, **BY),
-            lambda: services.set_available(item, depot, 2, **BY),
-        ],
+        partial(locations.deactivate_location, depot, **BY),
+        partial(services.set_available, item, depot, 1, **BY),
+        partial(services.set_available, item, depot, 2, **BY),
     )
 
-    with shop_scope(shop):
-        active = Location.objects.get(pk=depot.pk).active
-        stocked = InventoryLevel.objects.filter(item=item, location=depot, available__gt=0).exists()
+    active = Location.objects.get(pk=depot.pk).active
+    stocked = InventoryLevel.objects.filter(item=item, location=depot, available__gt=0).exists()
     assert active == stocked
 
 
@@ -318,15 +274,10 @@ def test_a_location_is_stocked_and_inactive_without_its_lock(shop: Shop) -> None
     """Show what goes wrong without the lock: the location is stocked while it is being deactivated."""
     item, depot = make_item(shop), make_location(shop)
 
-    run_unguarded(
-        shop,
-        lambda: locations.deactivate_location(depot, **BY),
-        lambda: services.set_available(item, depot, 1, **BY),
-        locks={"inventory_location"},
-    )
+    close, count = partial(locations.deactivate_location, depot), partial(services.set_available, item, depot, 1)
+    run_unguarded(shop, partial(close, **BY), partial(count, **BY), locks={"inventory_location"})
 
-    with shop_scope(shop):
-        assert not Location.objects.get(pk=depot.pk).active
+    assert not Location.objects.get(pk=depot.pk).active
     assert get_available(item, depot) == 1
 
 
@@ -334,12 +285,9 @@ def test_a_location_is_stocked_and_inactive_without_its_lock(shop: Shop) -> None
 def test_two_last_locations_are_not_deactivated_together(shop: Shop) -> None:
     first, depot = get_first_location(shop), make_location(shop)
 
-    run_concurrently(
-        shop, *[lambda: locations.deactivate_location(first, **BY), lambda: locations.deactivate_location(depot, **BY)]
-    )
+    run_concurrently(shop, *[partial(locations.deactivate_location, location, **BY) for location in (first, depot)])
 
-    with shop_scope(shop):
-        assert Location.objects.filter(active=True).count() == 1
+    assert Location.objects.filter(active=True).count() == 1
 
 
 @pytest.mark.race(control="test_the_number_of_locations_is_wrong_without_the_shops_lock")
@@ -348,8 +296,7 @@ def test_simultaneous_openings_stop_at_the_limit(shop: Shop, settings: Settings)
 
     run_concurrently(shop, *[lambda: make_location(shop)] * 8)
 
-    with shop_scope(shop):
-        assert Location.objects.filter(active=True).count() == 3
+    assert Location.objects.filter(active=True).count() == 3
 
 
 def test_the_number_of_locations_is_wrong_without_the_shops_lock(shop: Shop, settings: Settings) -> None:
@@ -358,16 +305,10 @@ def test_the_number_of_locations_is_wrong_without_the_shops_lock(shop: Shop, set
     first = get_first_location(shop)
 
     run_unguarded(shop, lambda: make_location(shop), lambda: make_location(shop), locks={"shops_shop"})
-    with shop_scope(shop):
-        *other_rows, last = Location.objects.filter(active=True).exclude(pk=first.pk)
-        assert len(other_rows) == 1
-        locations.deactivate_location(last, **BY)
-    run_unguarded(
-        shop,
-        lambda: locations.deactivate_location(first, **BY),
-        lambda: locations.deactivate_location(other_rows[0], **BY),
-        locks={"shops_shop"},
-    )
+    *other_rows, last = Location.objects.filter(active=True).exclude(pk=first.pk)
+    assert len(other_rows) == 1
+    locations.deactivate_location(last, **BY)
+    works = [partial(locations.deactivate_location, location, **BY) for location in (first, *other_rows)]
+    run_unguarded(shop, *works, locks={"shops_shop"})
 
-    with shop_scope(shop):
-        assert not Location.objects.filter(active=True).exists()
+    assert not Location.objects.filter(active=True).exists()

@@ -1,10 +1,15 @@
-"""Fixtures for job tests."""
+"""Fixtures and factories for job tests."""
 
 import uuid
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 
 
 @pytest.fixture
@@ -13,3 +18,11 @@ def notified_jobs(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
     keys: list[uuid.UUID] = []
     monkeypatch.setattr(queue, "notifiers", {"test": keys.append})
     return keys
+
+
+def make_waiting_jobs(shop: Shop, count: int, **values: object) -> list[uuid.UUID]:
+    """Create jobs that have been waiting for a while, and return their keys."""
+    since = timezone.now() - timedelta(minutes=5)
+    jobs = [Job(shop=shop, task="test.task", **{"due_at": since, **values}) for _ in range(count)]
+    with shop_scope(shop):
+        return [job.key for job in Job.objects.bulk_create(jobs)]

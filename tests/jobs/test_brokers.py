@@ -1,5 +1,3 @@
-"""Tests of brokers: the circuit breaker, and the broker in a folder."""
-
 import uuid
 from pathlib import Path
 from queue import Empty

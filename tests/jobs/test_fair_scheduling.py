@@ -1,10 +1,8 @@
-"""Tests for fair scheduling: a shop's long queue does not delay the jobs of other shops."""
-
 import uuid
 from collections import Counter
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import connection, transaction
@@ -16,6 +14,7 @@ from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import all_shops_scope, get_current_shop, shop_scope
 from backoffice.celery import run_job
+from tests.jobs.conftest import make_waiting_jobs
 from tests.support import factories
 from tests.support.databases.races import run_concurrently
 
@@ -35,26 +34,18 @@ def other_shops(db: None) -> list[Shop]:
     return [factories.make_shop() for _ in range(5)]
 
 
-def enqueue_jobs(shop: Shop, count: int = 1, **values: Any) -> list[Job]:
+def enqueue_job(shop: Shop) -> Job:
     with shop_scope(shop), transaction.atomic():
-        return [queue.enqueue("test.task", **values) for _ in range(count)]
-
-
-def make_waiting_jobs(shop: Shop, count: int = MANY, **values: object) -> list[uuid.UUID]:
-    """Create jobs that have been waiting for a while."""
-    since = timezone.now() - timedelta(minutes=5)
-    jobs = [Job(shop=shop, task="test.task", **{"due_at": since, **values}) for _ in range(count)]
-    with shop_scope(shop):
-        return [job.key for job in Job.objects.bulk_create(jobs)]
+        return queue.enqueue("test.task")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_shop_with_one_job_does_not_wait_for_another_shop(
     shop: Shop, other_shops: list[Shop], finished_shops: list[int], notified_jobs: list[uuid.UUID]
 ) -> None:
-    keys = make_waiting_jobs(shop)
+    keys = make_waiting_jobs(shop, MANY)
     for other in other_shops:
-        enqueue_jobs(other)
+        enqueue_job(other)
 
     for key in keys[:120]:
         assert queue.handle_notification(key)
@@ -79,7 +70,7 @@ def test_shops_with_fewer_jobs_are_next(shop: Shop, other_shops: list[Shop], fin
 
 
 def test_a_shops_own_jobs_go_in_their_order(shop: Shop, finished_shops: list[int]) -> None:
-    later, sooner = enqueue_jobs(shop)[0], make_waiting_jobs(shop, 1)[0]
+    later, (sooner,) = enqueue_job(shop), make_waiting_jobs(shop, 1)
 
     with all_shops_scope():
         assert fair_scheduling.get_next_job_key() == sooner
@@ -125,8 +116,7 @@ def test_a_shop_at_its_limit_is_notified_again_later(
 
     assert queue.handle_notification(first)
 
-    assert results == [False]
-    assert notified_jobs == [second]
+    assert (results, notified_jobs) == ([False], [second])
     assert queue.handle_notification(second)
 
 
@@ -157,11 +147,8 @@ def test_jobs_without_a_notification_are_found_by_the_sweep(
 ) -> None:
     keys = make_waiting_jobs(shop, 5)
 
-    def away(*keys: uuid.UUID) -> None:
-        raise ConnectionError("no broker")
-
     with monkeypatch.context() as patched:
-        patched.setattr(queue, "notifiers", {"test": away})
+        patched.setattr(queue, "notifiers", {"test": Mock(side_effect=ConnectionError("no broker"))})
         assert queue.handle_notification(*keys)
 
     assert (len(finished_shops), queue.notify_stale_jobs()) == (1, 4)
@@ -170,24 +157,22 @@ def test_jobs_without_a_notification_are_found_by_the_sweep(
     assert finished_shops == [shop.pk] * 5
 
 
-def handle_messages(keys: list[uuid.UUID]) -> None:
-    for key in keys:
-        queue.handle_notification(key)
-
-
 @pytest.mark.postgres
 @pytest.mark.race(no_guard="the lease is the guard; test_leases.py shows the breach without it")
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_messages_run_each_job_once(shop: Shop, other_shops: list[Shop], finished_shops: list[int]) -> None:
     keys = [*make_waiting_jobs(shop, 12), *(key for other in other_shops for key in make_waiting_jobs(other, 4))]
 
+    def handle_messages(some: list[uuid.UUID]) -> None:
+        for key in some:
+            queue.handle_notification(key)
+
     run_concurrently(shop, *(partial(handle_messages, keys[worker::8]) for worker in range(8)))
 
     with all_shops_scope():
-        job_key = list(Job.objects.exclude(state=Job.State.DONE).values_list("key", flat=True))
-    assert len(finished_shops) == len(keys) - len(job_key)
-    for key in job_key:
-        queue.handle_notification(key)
+        left = list(Job.objects.exclude(state=Job.State.DONE).values_list("key", flat=True))
+    assert len(finished_shops) == len(keys) - len(left)
+    handle_messages(left)
     assert Counter(finished_shops) == {shop.pk: 12, **{other.pk: 4 for other in other_shops}}
 
 

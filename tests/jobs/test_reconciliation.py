@@ -1,7 +1,4 @@
-"""Tests for consistency checks: each type of error is found, reported and not changed.
-
-See check M18 in docs/reliability.md.
-"""
+"""See check M18 in docs/reliability.md: each type of error is found, reported and not changed."""
 
 from decimal import Decimal
 from io import StringIO
@@ -23,6 +20,8 @@ from apps.inventory.domain import stock
 from apps.inventory.models import InventoryLevel
 from apps.orders.domain.payments import create_transaction
 from apps.orders.models import LineItem, Order, OrderCounter, ShippingLine, Transaction
+from tests.faults.conftest import connect_from_outside
+from tests.support import factories
 from tests.support.factories.catalog import make_product
 from tests.support.factories.fulfillment import route_order_now
 from tests.support.factories.orders import make_order
@@ -35,15 +34,10 @@ def make_paid_order(shop: Shop) -> None:
         variant = make_product("Mug", prices=("10.00",)).variants.get()
         stock.update_item(variant.inventory_item, {"tracked": True}, actor="system", at=at)
         stock.set_available(variant.inventory_item, stock.get_primary_location(), 5, actor="system", at=at)
-        order = make_order(
-            shop,
-            email="ann@example.com",
-            inventory_behaviour="decrement_obeying_policy",
-            lines=[{"variant_id": variant.pk, "quantity": 2}],
-            shipping=[{"title": "Post", "price": Decimal("4.00")}],
-        )
-        payment = {"kind": "sale", "amount": order.total_price}
-        create_transaction(order, payment, actor="system", at=timezone.now())
+        lines = [{"variant_id": variant.pk, "quantity": 2}]
+        post, behaviour = [{"title": "Post", "price": Decimal(4)}], "decrement_obeying_policy"
+        order = make_order(shop, email="ann@example.com", lines=lines, shipping=post, inventory_behaviour=behaviour)
+        create_transaction(order, {"kind": "sale", "amount": order.total_price}, actor="system", at=at)
         route_order_now(order)
 
 
@@ -57,6 +51,7 @@ def run_command() -> str:
     return out.getvalue()
 
 
+ONE = Decimal("1.00")
 PLANTED: Attrs = {
     "stock": (InventoryLevel, {"available": F("available") + 1}),
     "variant quantities": (Variant, {"inventory_quantity": F("inventory_quantity") + 7}),
@@ -69,17 +64,14 @@ PLANTED: Attrs = {
     "order payments (a transaction)": (Transaction, {"shop_amount": F("shop_amount") + 1}),
     "order numbers": (OrderCounter, {"last_number": 0}),
     "order refunds": (LineItem, {"refunded_quantity": 1, "current_quantity": 1}),
-    "order refunds (shipping)": (ShippingLine, {"refunded": Decimal("1.00")}),
-    "order refunds (a duty)": (LineItem, {"refunded_duty": Decimal("1.00"), "duty": Decimal("1.00")}),
-    "order refunds (a tax on a duty)": (
-        LineItem,
-        {"refunded_duty_tax": Decimal("1.00"), "duty_tax": Decimal("1.00")},
-    ),
-    "order totals (duties)": (Order, {"total_duties": Decimal("1.00")}),
-    "order totals (duties that are left)": (Order, {"current_total_duties": Decimal("1.00")}),
-    "order totals (a line's duty)": (LineItem, {"duty": Decimal("1.00")}),
-    "order refunds (a payment)": (Transaction, {"refunded": Decimal("1.00")}),
-    "order refunds (what was kept)": (Order, {"refund_discrepancy": Decimal("1.00")}),
+    "order refunds (shipping)": (ShippingLine, {"refunded": ONE}),
+    "order refunds (a duty)": (LineItem, {"refunded_duty": ONE, "duty": ONE}),
+    "order refunds (a tax on a duty)": (LineItem, {"refunded_duty_tax": ONE, "duty_tax": ONE}),
+    "order totals (duties)": (Order, {"total_duties": ONE}),
+    "order totals (duties that are left)": (Order, {"current_total_duties": ONE}),
+    "order totals (a line's duty)": (LineItem, {"duty": ONE}),
+    "order refunds (a payment)": (Transaction, {"refunded": ONE}),
+    "order refunds (what was kept)": (Order, {"refund_discrepancy": ONE}),
     "order refunds (a movement)": (Transaction, {"kind": "refund"}),
     "fulfillment order quantities": (FulfillmentOrderLine, {"quantity": 1, "fulfillable_quantity": 1}),
     "fulfillment order quantities (finished)": (FulfillmentOrder, {"status": "closed"}),
@@ -151,9 +143,6 @@ def test_every_check_has_a_planted_error() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_checks_cannot_write_and_keep_no_writer_waiting(caplog: pytest.LogCaptureFixture) -> None:
-    from tests.faults.conftest import connect_from_outside
-    from tests.support import factories
-
     shop = factories.make_shop()
     tried: list[Exception] = []
 
@@ -171,6 +160,5 @@ def test_checks_cannot_write_and_keep_no_writer_waiting(caplog: pytest.LogCaptur
         assert consistency_checks.log_differences() == 1
 
     assert f"test: {shop.name} is {shop.name}" in caplog.text
-    assert len(tried) == 1
     shop.refresh_from_db()
-    assert shop.name == "Renamed meanwhile"
+    assert (len(tried), shop.name) == (1, "Renamed meanwhile")

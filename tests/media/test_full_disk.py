@@ -1,5 +1,3 @@
-"""Tests for a full disk: every image upload fails with a clear error and leaves no files behind."""
-
 import base64
 import errno
 import os
@@ -10,11 +8,10 @@ from random import Random
 
 import pytest
 from django.core.files.base import ContentFile
-from django.core.files.storage import storages
+from django.core.files.storage import default_storage, storages
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from PIL import Image
-from pytest_django import Settings
 
 from apps.catalog.models import Collection, Product, ProductImage
 from apps.content.models import Article, FileContent
@@ -29,14 +26,8 @@ from tests.support.files.images import encode_image
 from tests.support.panel.client import Panel
 from tests.support.subtests import Subtests
 
-
-def make_noise() -> bytes:
-    """Return a PNG of random pixels, which can hardly be compressed."""
-    return encode_image(Image.frombytes("RGB", (200, 200), Random(1).randbytes(120_000)), "PNG")
-
-
-LARGE = make_noise()
-ATTACHED = base64.b64encode(LARGE).decode()
+# A picture of random pixels, which can hardly be compressed.
+LARGE = encode_image(Image.frombytes("RGB", (200, 200), Random(1).randbytes(120_000)), "PNG")
 REFUSAL = {"errors": {"base": ["The file could not be stored: No space left on device"]}}
 
 
@@ -55,22 +46,16 @@ def simulate_full_disk() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def folder(settings: Settings) -> Path:
-    return Path(settings.MEDIA_ROOT)
+def get_files() -> set[Path]:
+    return {path for path in Path(default_storage.path("")).rglob("*") if path.is_file()}
 
 
-def get_files(folder: Path) -> set[Path]:
-    """Return all files and folders, including empty folders."""
-    return set(folder.rglob("*"))
-
-
-def test_a_picture_that_does_not_fit_is_refused_and_leaves_nothing(api: ApiClient, shop: Shop, folder: Path) -> None:
+def test_a_picture_that_does_not_fit_is_refused_and_leaves_nothing(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         product, custom, article = make_product(), make_custom(), make_article()
         events = Event.objects.count()
-    image = {"attachment": ATTACHED, "filename": "a.png"}
-    before = {path for path in get_files(folder) if path.is_file()}
+    image = {"attachment": base64.b64encode(LARGE).decode(), "filename": "a.png"}
+    before = get_files()
     requests = {
         f"products/{product.pk}/images.json": ("post", {"image": image}),
         "products.json": ("post", {"product": {"title": "x", "images": [image]}}),
@@ -87,7 +72,7 @@ def test_a_picture_that_does_not_fit_is_refused_and_leaves_nothing(api: ApiClien
                     response = getattr(api, method)(path, body)
                 assert (response.status_code, response.json()) == (503, REFUSAL)
                 assert float(response["Retry-After"]) > 0
-                assert {path for path in get_files(folder) if path.is_file()} == before
+                assert get_files() == before
 
     with shop_scope(shop):
         assert (Product.objects.count(), ProductImage.objects.count()) == (1, 0)
@@ -98,12 +83,12 @@ def test_a_picture_that_does_not_fit_is_refused_and_leaves_nothing(api: ApiClien
     assert api.post(f"products/{product.pk}/images.json", {"image": image}).status_code == 201
 
 
-def test_the_panel_says_that_a_picture_does_not_fit(shop: Shop, folder: Path) -> None:
+def test_the_panel_says_that_a_picture_does_not_fit(shop: Shop) -> None:
     panel = Panel(factories.make_member(shop, "products", "pages"), shop)
     with shop_scope(shop):
         product = make_product()
     upload = SimpleUploadedFile("a.png", LARGE, "image/png")
-    before = {path for path in get_files(folder) if path.is_file()}
+    before = get_files()
 
     with simulate_full_disk():
         refused = panel.post("catalog_product_images", product.pk, files=upload)
@@ -111,19 +96,19 @@ def test_the_panel_says_that_a_picture_does_not_fit(shop: Shop, folder: Path) ->
 
     assert refused.status_code == 302
     assert "could not be stored" in page.content.decode()
-    assert {path for path in get_files(folder) if path.is_file()} == before
+    assert get_files() == before
     with shop_scope(shop):
         assert not ProductImage.objects.exists()
 
 
 @pytest.mark.parametrize("storage", ["default", "contents"])
-def test_a_write_that_ends_half_way_leaves_no_part_of_the_file(storage: str, folder: Path) -> None:
-    before = {path for path in get_files(folder) if path.is_file()}
+def test_a_write_that_ends_half_way_leaves_no_part_of_the_file(storage: str) -> None:
+    before = get_files()
 
     with simulate_full_disk(), pytest.raises(OSError, match="No space left on device"):
         storages[storage].save("shops/0/whole/file", ContentFile(LARGE))
 
-    assert {path for path in get_files(folder) if path.is_file()} == before
+    assert get_files() == before
 
 
 def test_an_upload_without_temporary_space_gets_an_error(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

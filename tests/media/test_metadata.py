@@ -1,6 +1,3 @@
-"""Tests of removing metadata from new and stored images."""
-
-import io
 import random
 import struct
 from io import StringIO
@@ -24,7 +21,6 @@ from apps.core.tenancy.scope import shop_scope
 from tests.support.factories.catalog import make_custom, make_product
 from tests.support.factories.content import make_blog
 from tests.support.files.images import build_png_chunk, decode_image, draw_quarters, encode_image, make_animation
-from tests.support.subtests import Subtests
 
 SECRET = b"Anna was here"
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -44,9 +40,8 @@ def build_segment(marker: int, content: bytes) -> bytes:
 
 
 def make_jpeg_with_metadata(orientation: int = 1, **options: Any) -> bytes:
-    data = encode_image(
-        draw_quarters((64, 32)), "JPEG", exif=build_exif(orientation), icc_profile=PROFILE, quality=95, **options
-    )
+    exif = build_exif(orientation)
+    data = encode_image(draw_quarters((64, 32)), "JPEG", exif=exif, icc_profile=PROFILE, quality=95, **options)
     segments = build_segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0<x>" + SECRET + b"</x>")
     segments += build_segment(0xED, b"Photoshop 3.0\0" + SECRET) + build_segment(0xFE, SECRET)
     return data[:2] + segments + data[2:] + b"<script>" + SECRET
@@ -60,66 +55,45 @@ def make_png_with_metadata(orientation: int = 1) -> bytes:
     return data[:33] + build_png_chunk(b"prVt", SECRET) + data[33:] + SECRET
 
 
-def make_gif_with_metadata() -> bytes:
-    return make_animation(3, comment=SECRET) + SECRET
-
-
 PICTURES = {
     "jpeg": make_jpeg_with_metadata(),
     "progressive jpeg": make_jpeg_with_metadata(progressive=True),
     "jpeg with restarts": make_jpeg_with_metadata(restart_marker_blocks=1),
     "png": make_png_with_metadata(),
-    "gif": make_gif_with_metadata(),
+    "gif": make_animation(3, comment=SECRET) + SECRET,
 }
 
 
-def test_metadata_of_images_is_removed() -> None:
-    with Subtests() as subtest:
-        for name, data in PICTURES.items():
-            with subtest(name):
-                assert SECRET in data
-                cleaned = load_uploaded_image(data, "a").data
-                assert SECRET not in cleaned
-                picture = decode_image(cleaned)
-                assert not picture.getexif()
-                assert not {"comment", "Author", "XML:com.adobe.xmp", "photoshop"} & picture.info.keys()
+@pytest.mark.parametrize("name", PICTURES)
+def test_metadata_is_removed_and_the_pixels_are_the_same_to_the_bit(name: str) -> None:
+    data = PICTURES[name]
+    assert SECRET in data
 
+    cleaned = load_uploaded_image(data, "a").data
 
-def test_the_pixels_are_the_same_to_the_bit_and_keep_their_colours() -> None:
-    with Subtests() as subtest:
-        for name, data in PICTURES.items():
-            with subtest(name):
-                before, after = Image.open(io.BytesIO(data)), decode_image(load_uploaded_image(data, "a").data)
-                before.load()
-                assert after.tobytes() == before.tobytes()
-                assert after.info.get("icc_profile") == before.info.get("icc_profile")
-                assert getattr(after, "n_frames", 1) == getattr(before, "n_frames", 1)
+    before, after = decode_image(data), decode_image(cleaned)
+    assert SECRET not in cleaned
+    assert not after.getexif()
+    assert not {"comment", "Author", "XML:com.adobe.xmp", "photoshop"} & after.info.keys()
+    assert after.tobytes() == before.tobytes()
+    assert after.info.get("icc_profile") == before.info.get("icc_profile")
+    assert getattr(after, "n_frames", 1) == getattr(before, "n_frames", 1)
 
 
 @pytest.mark.parametrize("make", [make_jpeg_with_metadata, make_png_with_metadata])
 @pytest.mark.parametrize("orientation", range(2, 9))
 def test_a_picture_that_asks_to_be_turned_is_turned(make: Any, orientation: int) -> None:
-    data = make(orientation)
-    original = Image.open(io.BytesIO(data))
-
-    cleaned_image = load_uploaded_image(data, "a")
+    cleaned_image = load_uploaded_image(make(orientation), "a")
 
     cleaned = decode_image(cleaned_image.data)
-    sideways = orientation >= 5
     assert SECRET not in cleaned_image.data
-    assert (
-        cleaned.size
-        == (cleaned_image.width, cleaned_image.height)
-        == (original.size[::-1] if sideways else original.size)
-    )
+    assert cleaned.size == (cleaned_image.width, cleaned_image.height) == ((32, 64) if orientation >= 5 else (64, 32))
     assert cleaned.info["icc_profile"] == PROFILE
-    upright = {2: "green", 3: "white", 4: "blue", 5: "red", 6: "blue", 7: "white", 8: "green"}
-    colours = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "white": (255, 255, 255)}
+    red, green, blue, white = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
+    upright = {2: green, 3: white, 4: blue, 5: red, 6: blue, 7: white, 8: green}[orientation]
     corner = cleaned.convert("RGB").getpixel((3, 3))
     assert isinstance(corner, tuple)
-    assert all(
-        abs(channel - expected) < 20 for channel, expected in zip(corner, colours[upright[orientation]], strict=True)
-    )
+    assert all(abs(channel - expected) < 20 for channel, expected in zip(corner, upright, strict=True))
 
 
 def test_a_rotated_png_is_hardly_larger_with_or_without_repetition() -> None:
@@ -173,10 +147,9 @@ def test_a_preview_behind_a_photograph_goes() -> None:
 
 def test_a_cut_header_is_refused_and_not_guessed() -> None:
     data = encode_image(draw_quarters((64, 32)), "JPEG")
-    with Subtests() as subtest:
-        for end in range(2, len(data) - 2, 7):
-            with subtest(end), pytest.raises(UploadRefused):
-                load_uploaded_image(data[:end], "a")
+    for end in range(2, len(data) - 2, 7):
+        with pytest.raises(UploadRefused):
+            load_uploaded_image(data[:end], "a")
 
 
 pytestmark = pytest.mark.django_db
@@ -191,8 +164,7 @@ def run_command() -> str:
 
 def read_stored(shop: Shop, key: str, name: str) -> bytes:
     with default_storage.open(get_image_path(shop.pk, key, name)) as file:
-        data: bytes = file.read()
-    return data
+        return bytes(file.read())
 
 
 def test_pictures_of_products_collections_and_articles_are_cleaned_once(shop: Shop) -> None:
@@ -216,12 +188,8 @@ def test_pictures_of_products_collections_and_articles_are_cleaned_once(shop: Sh
         custom = Collection.objects.get(pk=custom.pk)
         content = Article.objects.select_related("image").get(pk=article.pk).image
         assert content is not None
-        now = [
-            read_stored(shop, image.key, "a.jpg"),
-            read_stored(shop, custom.image_key, "b.png"),
-            blob_store.read_blob(content),
-        ]
-        assert not any(SECRET in data for data in now)
+        stored = [read_stored(shop, image.key, "a.jpg"), read_stored(shop, custom.image_key, "b.png")]
+        assert not any(SECRET in data for data in (*stored, blob_store.read_blob(content)))
         assert (image.width, image.height) == (32, 64)
         assert Event.objects.count() == events + 3
     assert not default_storage.exists(get_image_path(shop.pk, KEY, "a.jpg"))

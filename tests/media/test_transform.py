@@ -1,5 +1,3 @@
-"""Tests for resized images: sizes, crops, formats and metadata."""
-
 import io
 import struct
 from typing import Any
@@ -8,6 +6,7 @@ import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
 from apps.core.media import transform as transform_module
+from apps.core.media.gif_parser import parse_gif_structure
 from apps.core.media.image_validation import ImageRefused, identify_image
 from apps.core.media.names import Crop, Transformation
 from apps.core.media.transform import transform_image
@@ -21,10 +20,13 @@ from tests.support.files.images import (
 )
 
 MARKER = b"<script>alert(1)</script>"
+Color = tuple[int, int, int]
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
+PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+as_it_is_and_smaller = pytest.mark.parametrize("wish", [Transformation(), Transformation(width=20)], ids=str)
 
 
-def has_color_near(picture: Image.Image, point: tuple[int, int], color: tuple[int, int, int]) -> bool:
+def has_color_near(picture: Image.Image, point: tuple[int, int], color: Color) -> bool:
     pixel = picture.convert("RGB").getpixel(point)
     assert isinstance(pixel, tuple)
     return all(abs(channel - expected) < 40 for channel, expected in zip(pixel, color, strict=True))
@@ -69,29 +71,23 @@ def test_transform_survives_extreme_proportions(size: tuple[int, int], crop: Cro
 
 @pytest.mark.parametrize("image_format", ["PNG", "GIF", "JPEG"])
 @pytest.mark.parametrize(
-    ("box", "crop", "left_top", "right_bottom"),
+    ("wish", "left_top", "right_bottom"),
     [
-        ((100, 50), Crop.TOP, RED, GREEN),
-        ((100, 50), Crop.BOTTOM, BLUE, WHITE),
-        ((100, 50), Crop.CENTER, RED, WHITE),
-        ((50, 100), Crop.LEFT, RED, BLUE),
-        ((50, 100), Crop.RIGHT, GREEN, WHITE),
+        (Transformation(100, 50, Crop.TOP), RED, GREEN),
+        (Transformation(100, 50, Crop.BOTTOM), BLUE, WHITE),
+        (Transformation(100, 50, Crop.CENTER), RED, WHITE),
+        (Transformation(50, 100, Crop.LEFT), RED, BLUE),
+        (Transformation(50, 100, Crop.RIGHT), GREEN, WHITE),
     ],
 )
 def test_transform_crops_to_the_wanted_side(
-    image_format: str,
-    box: tuple[int, int],
-    crop: Crop,
-    left_top: tuple[int, int, int],
-    right_bottom: tuple[int, int, int],
+    image_format: str, wish: Transformation, left_top: Color, right_bottom: Color
 ) -> None:
-    data = encode_image(draw_quarters((400, 400)), image_format)
+    result = decode_image(transform_image(encode_image(draw_quarters((400, 400)), image_format), wish))
 
-    result = decode_image(transform_image(data, Transformation(*box, crop)))
-
-    assert result.size == box
+    assert result.size == (wish.width, wish.height)
     assert has_color_near(result, (5, 5), left_top)
-    assert has_color_near(result, (box[0] - 6, box[1] - 6), right_bottom)
+    assert has_color_near(result, (result.width - 6, result.height - 6), right_bottom)
 
 
 @pytest.mark.parametrize("image_format", ["PNG", "JPEG"])
@@ -126,11 +122,10 @@ def test_transform_crops_after_turning_upright() -> None:
 
     result = decode_image(transform_image(data, Transformation(100, 50, Crop.TOP)))
 
-    assert has_color_near(result, (5, 25), BLUE)
-    assert has_color_near(result, (94, 25), RED)
+    assert [has_color_near(result, (5, 25), BLUE), has_color_near(result, (94, 25), RED)] == [True, True]
 
 
-@pytest.mark.parametrize("wish", [Transformation(), Transformation(width=10)], ids=str)
+@as_it_is_and_smaller
 def test_transform_drops_metadata_and_trailing_bytes(wish: Transformation) -> None:
     text = PngImagePlugin.PngInfo()
     text.add_text("Comment", MARKER.decode())
@@ -151,16 +146,14 @@ def test_transform_drops_metadata_and_trailing_bytes(wish: Transformation) -> No
 
 @pytest.mark.parametrize("image_format", ["PNG", "JPEG"])
 def test_transform_keeps_a_color_profile_that_fits(image_format: str) -> None:
-    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    data = encode_image(draw_quarters((40, 40)), image_format, icc_profile=profile)
+    data = encode_image(draw_quarters((40, 40)), image_format, icc_profile=PROFILE)
 
-    assert decode_image(transform_image(data, Transformation(width=10))).info["icc_profile"] == profile
+    assert decode_image(transform_image(data, Transformation(width=10))).info["icc_profile"] == PROFILE
 
 
 def test_transform_drops_a_color_profile_that_fits_no_longer_or_is_huge() -> None:
-    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    four_colors = make_plain_image("JPEG", (40, 40), "CMYK", icc_profile=profile)
-    huge = make_plain_image("PNG", (40, 40), icc_profile=profile + bytes(70_000))
+    four_colors = make_plain_image("JPEG", (40, 40), "CMYK", icc_profile=PROFILE)
+    huge = make_plain_image("PNG", (40, 40), icc_profile=PROFILE + bytes(70_000))
 
     for data in (four_colors, huge):
         result = decode_image(transform_image(data, Transformation(width=10)))
@@ -170,7 +163,7 @@ def test_transform_drops_a_color_profile_that_fits_no_longer_or_is_huge() -> Non
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
-@pytest.mark.parametrize("wish", [Transformation(), Transformation(width=10)], ids=str)
+@as_it_is_and_smaller
 def test_transform_handles_every_kind_of_png(mode: str, wish: Transformation) -> None:
     result = decode_image(transform_image(make_plain_image("PNG", (40, 40), mode), wish))
 
@@ -184,19 +177,19 @@ def test_transform_keeps_the_brightness_of_16_bit_pictures() -> None:
     assert decode_image(transform_image(data, Transformation(width=10))).getpixel((5, 5)) == 0x80
 
 
+@as_it_is_and_smaller
 @pytest.mark.parametrize("image_format", ["PNG", "GIF"])
-def test_transform_keeps_transparency(image_format: str) -> None:
+def test_transform_keeps_transparency(image_format: str, wish: Transformation) -> None:
     picture = Image.new("RGBA", (40, 40), (255, 0, 0, 0))
     picture.paste((0, 0, 255, 255), (20, 0, 40, 40))
 
-    for wish in (Transformation(), Transformation(width=20)):
-        result = decode_image(transform_image(encode_image(picture, image_format), wish)).convert("RGBA")
+    result = decode_image(transform_image(encode_image(picture, image_format), wish)).convert("RGBA")
 
-        assert result.getpixel((2, 2))[3] == 0  # type: ignore[index]
-        assert result.getpixel((result.width - 3, 2)) == (0, 0, 255, 255)
+    assert result.getpixel((2, 2))[3] == 0  # type: ignore[index]
+    assert result.getpixel((result.width - 3, 2)) == (0, 0, 255, 255)
 
 
-@pytest.mark.parametrize("wish", [Transformation(), Transformation(width=20)], ids=str)
+@as_it_is_and_smaller
 @pytest.mark.parametrize(("transparency", "alpha"), [(1, 0), (b"\xff\x80", 0x80)])
 def test_transform_keeps_palette_transparency(wish: Transformation, transparency: int | bytes, alpha: int) -> None:
     picture = Image.new("P", (40, 40), 1)
@@ -218,12 +211,12 @@ def test_transform_leaves_no_faint_pixels_in_a_gif() -> None:
     assert result.getchannel("A").getextrema() == (0, 0)
 
 
+@as_it_is_and_smaller
 @pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
-def test_transform_makes_jpegs_that_browsers_show(mode: str) -> None:
-    for wish in (Transformation(), Transformation(width=10)):
-        result = decode_image(transform_image(make_plain_image("JPEG", (40, 40), mode), wish))
+def test_transform_makes_jpegs_that_browsers_show(mode: str, wish: Transformation) -> None:
+    result = decode_image(transform_image(make_plain_image("JPEG", (40, 40), mode), wish))
 
-        assert (result.format, result.mode) == ("JPEG", "L" if mode == "L" else "RGB")
+    assert (result.format, result.mode) == ("JPEG", "L" if mode == "L" else "RGB")
 
 
 def test_transform_takes_only_the_photograph_of_a_jpeg_with_a_preview() -> None:
@@ -248,14 +241,11 @@ def test_transform_keeps_an_animation_with_its_times_and_loops() -> None:
     assert durations == [70, 80, 90, 100]
 
 
-def test_transform_crops_animations() -> None:
-    assert identify_image(transform_image(make_animation(3), Transformation(10, 10, Crop.LEFT))).frames == 3
-
-
-def test_frames_of_a_gif_that_keeps_its_size_are_unchanged() -> None:
+def test_animations_are_cropped_and_unchanged_if_they_keep_their_size() -> None:
     data = make_animation(4, duration=70, loop=0)
 
     assert transform_image(data, Transformation(width=4_000)) == data
+    assert parse_gif_structure(transform_image(data, Transformation(10, 10, Crop.LEFT))).frames == 4
 
 
 @pytest.mark.parametrize("limit", ["MAX_ANIMATION_PIXELS_IN", "MAX_ANIMATION_PIXELS_OUT"])
@@ -264,39 +254,35 @@ def test_transform_makes_a_still_of_an_expensive_animation(limit: str, monkeypat
     wish = Transformation(width=20)
     cost = 4 * 40 * 20 if limit.endswith("IN") else 4 * 20 * 10
 
-    monkeypatch.setattr(transform_module, limit, cost)
-    assert identify_image(transform_image(data, wish)).frames == 4
-    monkeypatch.setattr(transform_module, limit, cost - 1)
-    assert identify_image(transform_image(data, wish)).frames == 1
+    for pixels, frames in ((cost, 4), (cost - 1, 1)):
+        monkeypatch.setattr(transform_module, limit, pixels)
+        assert parse_gif_structure(transform_image(data, wish)).frames == frames
+
+
+def make_odd_animation(start: int, content: bytes) -> bytes:
+    """Return an animation of two frames. The second one has other bytes for its place and size."""
+    data = bytearray(make_animation(2, (8, 8)))
+    at = data.rindex(b",\0\0\0\0\x08\0\x08\0") + start
+    data[at : at + len(content)] = content
+    return bytes(data)
 
 
 def test_transform_clips_a_later_frame_that_leaves_the_canvas() -> None:
-    data = bytearray(make_animation(2, (8, 8)))
-    second = data.rindex(b",\0\0\0\0\x08\0\x08\0")
-    data[second + 1] = 4
+    result = transform_image(make_odd_animation(1, b"\4"), Transformation(width=4))
 
-    result = identify_image(transform_image(bytes(data), Transformation(width=4)))
-
-    assert (result.width, result.height, result.frames) == (4, 4, 2)
+    assert decode_image(result).size == (4, 4)
+    assert parse_gif_structure(result).frames == 2
 
 
 def test_transform_refuses_a_later_frame_that_is_a_bomb() -> None:
-    data = bytearray(make_animation(2, (8, 8)))
-    second = data.rindex(b",\0\0\0\0\x08\0\x08\0")
-    data[second + 5 : second + 9] = b"\xff\xff\xff\xff"
-
     with pytest.raises(ImageRefused, match=r"^is larger than 25 megapixels$"):
-        transform_image(bytes(data), Transformation(width=4))
+        transform_image(make_odd_animation(5, b"\xff\xff\xff\xff"), Transformation(width=4))
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 def test_transform_refuses_a_large_later_frame_even_where_the_warning_is_silenced() -> None:
-    data = bytearray(make_animation(2, (8, 8)))
-    second = data.rindex(b",\0\0\0\0\x08\0\x08\0")
-    data[second + 5 : second + 9] = struct.pack("<2H", 5_001, 5_000)
-
     with pytest.raises(ImageRefused, match=r"^is larger than 25 megapixels$"):
-        transform_image(bytes(data), Transformation(width=4))
+        transform_image(make_odd_animation(5, struct.pack("<2H", 5_001, 5_000)), Transformation(width=4))
 
 
 @pytest.mark.parametrize(

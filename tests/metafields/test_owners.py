@@ -1,5 +1,3 @@
-"""Tests for metafields of every owner type: routes, scopes, isolation, references, and deletion of the owner."""
-
 from datetime import UTC, datetime
 
 import pytest
@@ -14,11 +12,7 @@ from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
 from apps.metafields.domain import write
-from apps.metafields.domain.owners import (
-    OwnerType,
-    get_owner_type_of_row,
-    owner_types,
-)
+from apps.metafields.domain.owners import OwnerType, get_owner_type_of_row, owner_types
 from apps.metafields.domain.write import BadMetafields
 from apps.metafields.models import Metafield
 from tests.support.api_client import ApiClient, ClientWith, Response
@@ -77,29 +71,23 @@ def test_every_route_answers_as_its_clients_know_it(api: ApiClient, shop: Shop, 
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_a_kind_of_owner_goes_by_its_own_path_too(api: ApiClient, shop: Shop, kind: str) -> None:
+def test_a_kind_of_owner_goes_by_its_own_path_too(api: ApiClient, in_shop: Shop, kind: str) -> None:
     (other,) = KINDS.keys() - {kind}
-    with shop_scope(shop):
-        row = KINDS[kind]()
+    row = KINDS[kind]()
 
     response = api.post(f"{kind}/{row.pk}/metafields.json", {"metafield": ROW})
-    id_ = response.json()["metafield"]["id"]
 
-    assert response.status_code == 201
-    assert (response.json()["metafield"]["owner_resource"], response.json()["metafield"]["owner_id"]) == (
-        "collection",
-        row.pk,
-    )
-    assert api.get(f"collections/{row.pk}/metafields/{id_}.json").json() == response.json()
+    metafield = response.json()["metafield"]
+    assert (response.status_code, metafield["owner_resource"], metafield["owner_id"]) == (201, "collection", row.pk)
+    assert api.get(f"collections/{row.pk}/metafields/{metafield['id']}.json").json() == response.json()
     assert api.get(f"{kind}/{row.pk}/metafields/count.json").json() == {"count": 1}
     assert api.get(f"{other}/{row.pk}/metafields.json").status_code == 404
     assert api.post(f"{other}/{row.pk}/metafields.json", {"metafield": ROW | {"key": "dry"}}).status_code == 404
 
 
-def test_metafields_are_counted_below_the_owners_parent_too(api: ApiClient, shop: Shop) -> None:
-    with shop_scope(shop):
-        variant, stranger = get_only_variant(), MAKERS["product"]()
-        write.set_metafields(variant, [ROW], **BY)
+def test_metafields_are_counted_below_the_owners_parent_too(api: ApiClient, in_shop: Shop) -> None:
+    variant, stranger = get_only_variant(), MAKERS["product"]()
+    write.set_metafields(variant, [ROW], **BY)
 
     counted = api.get(f"products/{variant.product_id}/variants/{variant.pk}/metafields/count.json")
     elsewhere = api.get(f"products/{stranger.pk}/variants/{variant.pk}/metafields/count.json")
@@ -186,19 +174,17 @@ def test_an_owner_takes_its_metafields_along(shop: Shop, other_shop: Shop, resou
         assert Metafield.objects.count() == 2
 
 
-def test_rows_deleted_with_a_product_lose_their_metafields(api: ApiClient, shop: Shop) -> None:
-    variant, image = make_owner("variant", shop), make_owner("product_image", shop)
-    with shop_scope(shop):
-        for row in (variant, image):
-            write.set_metafields(row, [ROW], **BY)
+def test_rows_deleted_with_a_product_lose_their_metafields(api: ApiClient, in_shop: Shop) -> None:
+    variant, image = make_owner("variant", in_shop), make_owner("product_image", in_shop)
+    for row in (variant, image):
+        write.set_metafields(row, [ROW], **BY)
 
     assert isinstance(variant, Variant)
     assert isinstance(image, ProductImage)
     for product_id in (variant.product_id, image.product_id):
         assert api.delete(f"products/{product_id}.json").status_code == 200
 
-    with shop_scope(shop):
-        assert not Metafield.objects.exists()
+    assert not Metafield.objects.exists()
 
 
 @each_owner
@@ -215,34 +201,23 @@ def test_a_reference_names_a_row_of_this_shop(api: ApiClient, shop: Shop, other_
 
     assert good.json()["metafield"]["value"] == f"{gid}/{mine.pk}"
     assert rows.json()["metafield"]["value"] == f'["{gid}/{mine.pk}"]'
-    for value in (
-        f"{gid}/{theirs.pk}",
-        f"{gid}/0",
-        f"{gid}/{2**63}",
-        f"{gid}/x",
-        mine.pk,
-        f"gid://other/{mine.pk}",
-        "",
-    ):
+    wrong_ids = [f"{gid}/{pk}" for pk in (theirs.pk, 0, 2**63, "x")]
+    for value in (*wrong_ids, mine.pk, f"gid://other/{mine.pk}", ""):
         refused = set_to(value)
         assert (refused.status_code, list(refused.json()["errors"])) == (422, ["value"]), value
 
 
-def test_many_are_set_at_once_and_set_again(shop: Shop) -> None:
-    product = make_owner("product", shop)
-    with shop_scope(shop):
-        first = write.set_metafields(product, [ROW, ROW | {"key": "dry", "description": "d"}], **BY)
-        second_result = write.set_metafields(
-            product, [ROW | {"value": "Hot"}, {**ROW, "key": "dry"}, {**ROW, "key": "new"}], **BY
-        )
-        topics = list(
-            Event.objects.filter(topic__startswith="product_metafields").order_by("id").values_list("topic", flat=True)
-        )
+def test_many_are_set_at_once_and_set_again(in_shop: Shop) -> None:
+    product = make_owner("product", in_shop)
+    first = write.set_metafields(product, [ROW, ROW | {"key": "dry", "description": "d"}], **BY)
+    rows_again = [ROW | {"value": "Hot"}, ROW | {"key": "dry"}, ROW | {"key": "new"}]
+    second = write.set_metafields(product, rows_again, **BY)
+    events = Event.objects.filter(topic__startswith="product_metafields").order_by("id")
+    topics = list(events.values_list("topic", flat=True))
+    rows = list(Metafield.objects.order_by("id").values_list("key", "value", "description"))
 
-        rows = list(Metafield.objects.order_by("id").values_list("key", "value", "description"))
-
-    assert [row.key for row in second_result] == ["wash", "new"], "what is as it was is not named"
-    assert second_result[0].pk == first[0].pk
+    assert [row.key for row in second] == ["wash", "new"], "what is as it was is not named"
+    assert second[0].pk == first[0].pk
     assert rows == [("wash", "Hot", None), ("dry", "Cold", "d"), ("new", "Cold", None)]
     assert [topic.split("/")[1] for topic in topics] == ["create", "create", "update", "create"]
 
@@ -263,15 +238,14 @@ def test_many_are_set_at_once_and_set_again(shop: Shop) -> None:
         ),
     ],
 )
-def test_many_are_refused_with_all_their_faults(shop: Shop, rows: list[Attrs], errors: dict[str, list[str]]) -> None:
-    product = make_owner("product", shop)
+def test_many_are_refused_with_all_their_faults(in_shop: Shop, rows: list[Attrs], errors: dict[str, list[str]]) -> None:
+    product = make_owner("product", in_shop)
 
-    with shop_scope(shop), pytest.raises(BadMetafields) as error:
+    with shop_scope(in_shop), pytest.raises(BadMetafields) as error:
         write.set_metafields(product, rows, **BY)
 
     assert error.value.errors == errors
-    with shop_scope(shop):
-        assert not Metafield.objects.exists()
+    assert not Metafield.objects.exists()
 
 
 def test_none_at_all_are_set_without_a_query(in_shop: Shop) -> None:

@@ -1,16 +1,14 @@
-"""Tests for orders with duties: duties and their taxes are added to the total."""
-
 from decimal import Decimal
 
 import pytest
 
-from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
 from apps.orders.models import Order
 from tests.support.api_client import ApiClient
 from tests.support.types import JsonObject
 from tests.support.wire_tables import find_misfits
+
+pytestmark = pytest.mark.usefixtures("in_shop")
 
 DUTY: Attrs = {
     "harmonized_system_code": "520300",
@@ -28,7 +26,7 @@ def post_order(api: ApiClient, status: int = 201, **values: object) -> JsonObjec
     return results
 
 
-def test_duties_come_on_top_with_the_taxes_on_them(api: ApiClient, shop: Shop) -> None:
+def test_duties_come_on_top_with_the_taxes_on_them(api: ApiClient) -> None:
     order = post_order(api, presentment_currency="EUR", exchange_rate="0.9")
 
     [duty] = order["line_items"][0]["duties"]
@@ -62,14 +60,14 @@ def test_duties_come_on_top_with_the_taxes_on_them(api: ApiClient, shop: Shop) -
     assert [item for item in mismatches if "_duties_set" not in item and "fulfillments" not in item] == []
 
 
-def test_an_order_without_duties_has_no_sums_of_them(api: ApiClient, shop: Shop) -> None:
+def test_an_order_without_duties_has_no_sums_of_them(api: ApiClient) -> None:
     order = post_order(api, line_items=[{**LINE, "duties": []}])
 
     assert order["line_items"][0]["duties"] == []
     assert (order["original_total_duties_set"], order["current_total_duties_set"]) == (None, None)
 
 
-def test_duties_include_taxes_where_prices_do_and_exempt_orders_have_none(api: ApiClient, shop: Shop) -> None:
+def test_duties_include_taxes_where_prices_do_and_exempt_orders_have_none(api: ApiClient) -> None:
     inside = post_order(api, taxes_included=True)
     exempt = post_order(api, tax_exempt=True)
 
@@ -77,7 +75,7 @@ def test_duties_include_taxes_where_prices_do_and_exempt_orders_have_none(api: A
     assert (exempt["total_tax"], exempt["total_price"]) == ("0.00", "32.50")
 
 
-def test_a_cancelled_order_owes_no_duties(api: ApiClient, shop: Shop) -> None:
+def test_a_cancelled_order_owes_no_duties(api: ApiClient) -> None:
     order = post_order(api)
 
     response = api.post(f"orders/{order['id']}/cancel.json", {})
@@ -101,19 +99,17 @@ def test_a_cancelled_order_owes_no_duties(api: ApiClient, shop: Shop) -> None:
         ({"tax_lines": [{"title": "VAT", "price": "0.001"}]}, {"tax_lines.0.price": ["is invalid"]}),
     ],
 )
-def test_invalid_duties_are_refused(api: ApiClient, shop: Shop, duty: JsonObject, errors: JsonObject) -> None:
+def test_invalid_duties_are_refused(api: ApiClient, duty: JsonObject, errors: JsonObject) -> None:
     order = post_order(api, 422, line_items=[{**LINE, "duties": [{**DUTY, **duty}]}])
 
     assert order == {f"line_items.0.duties.0.{name}": messages for name, messages in errors.items()}
-    with shop_scope(shop):
-        assert not Order.objects.exists()
+    assert not Order.objects.exists()
 
 
-def test_a_duty_as_it_was_shown_is_taken_again(api: ApiClient, shop: Shop) -> None:
+def test_a_duty_as_it_was_shown_is_taken_again(api: ApiClient) -> None:
     first = post_order(api)
     second_order = post_order(api, line_items=first["line_items"])
 
     assert second_order["total_price"] == first["total_price"]
     assert second_order["line_items"][0]["duties"][0]["id"] != first["line_items"][0]["duties"][0]["id"]
-    with shop_scope(shop):
-        assert set(Order.objects.values_list("total_duties", "total_tax")) == {(Decimal("12.50"), Decimal("1.25"))}
+    assert set(Order.objects.values_list("total_duties", "total_tax")) == {(Decimal("12.50"), Decimal("1.25"))}

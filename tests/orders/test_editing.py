@@ -1,5 +1,3 @@
-"""Tests for order editing: effects on other records, refused edits, and consistent totals."""
-
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -12,7 +10,6 @@ from apps.core.exceptions import DomainError
 from apps.core.jobs import consistency_checks
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
 from apps.fulfillment.domain.fulfillment_orders import routing
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
@@ -20,7 +17,7 @@ from apps.inventory.models import StockMovement
 from apps.orders.domain import edit_lines, payments, transitions
 from apps.orders.domain.edit_lines import LineEdit, OrderEdit
 from apps.orders.models import LineItem, Order
-from tests.support.factories.orders import get_available, make_order, make_variant
+from tests.support.factories.orders import MUG, get_available, make_order, make_variant
 
 BY: Attrs = {"actor": "staff:1"}
 # Skip the checks of catalog tables, because factories do not update the checked columns.
@@ -29,31 +26,29 @@ VAT = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
 
 
 @pytest.fixture
-def scoped_shop(shop: Shop) -> Iterator[Shop]:
-    with shop_scope(shop):
-        yield shop
-        assert list(consistency_checks.find_differences(CHECKS)) == []
+def scoped_shop(in_shop: Shop) -> Iterator[Shop]:
+    yield in_shop
+    assert list(consistency_checks.find_differences(CHECKS)) == []
 
 
-def edit_order(
-    order: Order, lines: dict[int, LineEdit] | None = None, *added: Any, **more: Any
-) -> edit_lines.EditResult:
-    return edit_lines.edit_lines(order, OrderEdit(lines or {}, added, **more), **BY, at=timezone.now())
+def edit_order(order: Order, lines: dict[int, LineEdit], *added: Any, **more: Any) -> edit_lines.EditResult:
+    return edit_lines.edit_lines(order, OrderEdit(lines, added, **more), **BY, at=timezone.now())
 
 
 def get_line_item(order: Order, index: int = 0) -> LineItem:
     return LineItem.objects.filter(order=order).order_by("position", "pk")[index]
 
 
+def make_routed_order(shop: Shop, line: Attrs) -> Order:
+    behavior = "decrement_obeying_policy"
+    order = make_order(shop, lines=[line], inventory_behaviour=behavior, financial_status="paid")
+    routing.route_order(order.pk, at=timezone.now())
+    return order
+
+
 def test_units_are_added_taken_from_stock_taxed_and_routed(scoped_shop: Shop) -> None:
     mug, cup = make_variant(scoped_shop, stock=5), make_variant(scoped_shop, stock=5, sku="CUP", price=Decimal("7.00"))
-    order = make_order(
-        scoped_shop,
-        lines=[{"variant_id": mug.pk, "quantity": 2, "tax_lines": VAT}],
-        inventory_behaviour="decrement_obeying_policy",
-        financial_status="paid",
-    )
-    routing.route_order(order.pk, at=timezone.now())
+    order = make_routed_order(scoped_shop, {"variant_id": mug.pk, "quantity": 2, "tax_lines": VAT})
     Job.objects.all().delete()
 
     outcome = edit_order(order, {get_line_item(order).pk: LineEdit(3)}, {"variant_id": cup.pk, "quantity": 1})
@@ -75,13 +70,7 @@ def test_units_are_added_taken_from_stock_taxed_and_routed(scoped_shop: Shop) ->
 
 def test_removed_units_leave_stock_and_fulfillment_and_overpayment_is_owed(scoped_shop: Shop) -> None:
     mug = make_variant(scoped_shop, stock=5)
-    order = make_order(
-        scoped_shop,
-        lines=[{"variant_id": mug.pk, "quantity": 3, "tax_lines": VAT}],
-        inventory_behaviour="decrement_obeying_policy",
-        financial_status="paid",
-    )
-    routing.route_order(order.pk, at=timezone.now())
+    order = make_routed_order(scoped_shop, {"variant_id": mug.pk, "quantity": 3, "tax_lines": VAT})
 
     edit_order(order, {get_line_item(order).pk: LineEdit(1)})
 
@@ -99,9 +88,7 @@ def test_removed_units_leave_stock_and_fulfillment_and_overpayment_is_owed(scope
 
 
 def test_a_discount_lowers_price_and_tax_and_is_previewed(scoped_shop: Shop) -> None:
-    order = make_order(
-        scoped_shop, lines=[{"title": "Mug", "price": Decimal("10.00"), "quantity": 2, "tax_lines": VAT}]
-    )
+    order = make_order(scoped_shop, lines=[{**MUG, "tax_lines": VAT}])
     order_edit = OrderEdit({get_line_item(order).pk: LineEdit(discount=Decimal("5.00"))}, seen_version=order.version)
 
     preview = edit_lines.preview_edit(order, order_edit, **BY, at=timezone.now())
@@ -113,8 +100,7 @@ def test_a_discount_lowers_price_and_tax_and_is_previewed(scoped_shop: Shop) -> 
     assert ("Total", Decimal("24.00"), Decimal("18.00")) in result.changed_totals
     order.refresh_from_db()
     assert [order.total_discounts, order.total_tax, order.total_price] == [Decimal(5), Decimal(3), Decimal(18)]
-    assert order.tax_lines[0]["price"] == "3.00"
-    assert len(order.discount_applications) == 1
+    assert (order.tax_lines[0]["price"], len(order.discount_applications)) == ("3.00", 1)
 
 
 def test_a_line_of_its_own_is_sold_without_a_variant(scoped_shop: Shop) -> None:

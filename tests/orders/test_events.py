@@ -1,5 +1,3 @@
-"""Tests for events over REST, and for access to events."""
-
 from datetime import timedelta
 from uuid import uuid4
 
@@ -11,17 +9,17 @@ from django.utils import timezone
 from apps.core.events import redaction
 from apps.core.events.models import Event
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.orders.domain import updates
 from tests.support.api_client import ApiClient, ClientWith
 from tests.support.databases.event_triggers import drop_event_triggers
 from tests.support.factories.orders import make_order
 from tests.support.wire_tables import assert_fits
 
+pytestmark = pytest.mark.usefixtures("in_shop")
+
 
 @pytest.fixture
 def product(api: ApiClient) -> int:
-    """Create a product over REST."""
     return api.post("products.json", {"product": {"title": "Mug"}}).json()["product"]["id"]
 
 
@@ -39,9 +37,8 @@ def test_wire_of_every_route(api: ApiClient, product: int) -> None:
 
 def test_an_app_sees_what_its_scopes_read(client_with: ClientWith, shop: Shop, product: int) -> None:
     order = make_order(shop)
-    with shop_scope(shop):
-        updates.add_comment(order, "Call back", actor="system", at=timezone.now())
-        comment = Event.objects.get(topic="orders/comment")
+    updates.add_comment(order, "Call back", actor="system", at=timezone.now())
+    comment = Event.objects.get(topic="orders/comment")
 
     def types(*scopes: str) -> set[str]:
         return {event["subject_type"] for event in client_with(*scopes).get("events.json", limit=250).json()["events"]}
@@ -65,33 +62,29 @@ def test_the_list_takes_its_filters(api: ApiClient, shop: Shop, product: int) ->
 
     assert verbs(filter="Order") == ["create", "update", "destroy"]
     assert verbs(filter="Order", verb="destroy") == ["destroy"]
-    assert verbs(filter="Nothing") == []
     assert set(verbs(filter="Order,Product", verb="create")) == {"create"}
-    assert verbs(created_at_min="2999-01-01") == []
+    assert verbs(filter="Nothing") == verbs(created_at_min="2999-01-01") == []
     assert api.get("events.json", created_at_min="x").status_code == 400
 
 
 @pytest.fixture
 def old_events(shop: Shop) -> list[Event]:
-    """Create three events dated yesterday."""
     yesterday = timezone.now() - timedelta(days=1)
-    with shop_scope(shop):
-        return Event.objects.bulk_create(
-            Event(
-                shop=shop,
-                topic="products/create",
-                subject_type="catalog.product",
-                subject_id=number,
-                actor="system",
-                group=uuid4(),
-                created_at=yesterday,
-            )
-            for number in range(3)
+    return Event.objects.bulk_create(
+        Event(
+            shop=shop,
+            topic="products/create",
+            subject_type="catalog.product",
+            subject_id=number,
+            actor="system",
+            group=uuid4(),
+            created_at=yesterday,
         )
+        for number in range(3)
+    )
 
 
 def count_events(client: ApiClient, **query: object) -> int:
-    """Return the number of events that an app can see."""
     return int(client.get("events/count.json", **query).json()["count"])
 
 
@@ -106,25 +99,23 @@ def test_counted_events_are_not_counted_again_and_new_ones_are(api: ApiClient, o
 
     new_count = count_events(api) - before
     assert new_count >= 1
-    assert count_events(api, filter="Product") == of_products + 1
-    assert count_events(api, filter="Order") == 0
+    assert (count_events(api, filter="Product"), count_events(api, filter="Order")) == (of_products + 1, 0)
     assert count_events(api, verb="confirmed") == count_events(api, filter="Nothing") == 0
     assert count_events(api, since_id=api.get("events.json", limit=250).json()["events"][-1]["id"]) == 0
     assert count_events(other_shop_api) == foreign
 
 
 @pytest.mark.usefixtures("old_events")
-def test_many_new_events_are_counted_once(api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_new_events_are_counted_once(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("apps.core.events.counts.REFRESH_THRESHOLD", 3)
     before = count_events(api, filter="Product")
-    with shop_scope(shop):
-        for event in Event.objects.filter(subject_type="catalog.product"):
-            Event.objects.create(
-                **{name: getattr(event, name) for name in ("shop", "topic", "subject_type", "subject_id", "actor")},
-                group=uuid4(),
-                created_at=event.created_at,
-            )
-        newest = Event.objects.latest("id").pk
+    for event in Event.objects.filter(subject_type="catalog.product"):
+        Event.objects.create(
+            **{name: getattr(event, name) for name in ("shop", "topic", "subject_type", "subject_id", "actor")},
+            group=uuid4(),
+            created_at=event.created_at,
+        )
+    newest = Event.objects.latest("id").pk
     assert count_events(api, filter="Product") == 2 * before
 
     with CaptureQueriesContext(connection) as queries:
@@ -133,12 +124,11 @@ def test_many_new_events_are_counted_once(api: ApiClient, shop: Shop, monkeypatc
     assert any(f'"id" > {newest}' in query["sql"] and "COUNT" in query["sql"] for query in queries)
 
 
-def test_event_counts_are_recomputed_after_a_restore(api: ApiClient, old_events: list[Event], shop: Shop) -> None:
+def test_event_counts_are_recomputed_after_a_restore(api: ApiClient, old_events: list[Event]) -> None:
     assert count_events(api, filter="Product") == len(old_events)
 
     drop_event_triggers()
-    with shop_scope(shop):
-        Event.objects.filter(pk__in=[event.pk for event in old_events[1:]]).delete()
+    Event.objects.filter(pk__in=[event.pk for event in old_events[1:]]).delete()
 
     assert count_events(api, filter="Product") == 1
 
@@ -155,8 +145,8 @@ def test_events_are_counted_where_the_cache_is_away(api: ApiClient, monkeypatch:
     assert count_events(api) == count_before
 
 
-def test_an_event_was_updated_when_it_was_created(api: ApiClient, old_events: list[Event], shop: Shop) -> None:
-    with shop_scope(shop), redaction.allow_redaction():
+def test_an_event_was_updated_when_it_was_created(api: ApiClient, old_events: list[Event]) -> None:
+    with redaction.allow_redaction():
         Event.objects.filter(pk=old_events[0].pk).update(payload=None)
     some_time_ago = (timezone.now() - timedelta(hours=1)).isoformat()
 

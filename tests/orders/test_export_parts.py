@@ -1,13 +1,11 @@
-"""Tests that another worker resumes exports and imports after a worker dies, with the same result."""
-
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -24,7 +22,6 @@ from apps.core.events.models import Event
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop, User
-from apps.core.tenancy.scope import shop_scope
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
 from apps.imports_exports.domain import exports, files, imports
@@ -37,9 +34,9 @@ from backoffice.configuration.storages import get_storage_settings
 from tests.support import factories
 from tests.support.factories.customers import make_address, make_customer
 from tests.support.factories.orders import make_order
-from tests.support.files.import_export import export_text
+from tests.support.files.import_export import export_text, to_json_lines
 from tests.support.servers.live import get_database_url
-from tests.support.timing import get_time_limit
+from tests.support.timing import wait_until
 from tests.support.types import Json
 
 # Run a job with two rows per batch and one batch per part. At the third progress report, print the progress and wait to
@@ -80,15 +77,13 @@ def user(shop: Shop) -> User:
 
 @pytest.fixture(autouse=True)
 def _small_parts(media_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Store two rows per batch and one batch per part."""
     monkeypatch.setattr(files, "PART_BYTES", 1)
     monkeypatch.setattr(exports, "BATCH", 2)
 
 
 def create_export_job(user: User, form: str) -> tuple[Export, Job]:
-    export = exports.create_export(
-        kind="customers", format=form, filters={}, user=user, actor="system", at=timezone.now()
-    )
+    at = timezone.now()
+    export = exports.create_export(kind="customers", format=form, filters={}, user=user, actor="system", at=at)
     return export, Job.objects.get(task=exports.EXPORT, arguments={"export_id": export.pk})
 
 
@@ -107,9 +102,10 @@ def run_until_killed(job: Job, monkeypatch: pytest.MonkeyPatch, *, done_count: i
     Job.objects.filter(pk=job.pk).update(due_at=Now())
 
 
-def get_part_files(shop: Shop) -> list[str]:
+def get_export_files(shop: Shop, suffix: str = "") -> list[str]:
     folder = f"exports/{shop.pk}"
-    return default_storage.listdir(folder)[1] if default_storage.exists(folder) else []
+    names = default_storage.listdir(folder)[1] if default_storage.exists(folder) else []
+    return [name for name in names if name.endswith(suffix)]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
@@ -136,7 +132,7 @@ def test_exports_continue_after_the_last_part(
     assert request == [row.pk for row in people[4:]]
     with default_storage.open(export.path) as file:
         assert file.read().decode("utf-8-sig") == full_export
-    assert [name for name in get_part_files(in_shop) if name.endswith(".part")] == []
+    assert get_export_files(in_shop, ".part") == []
 
 
 def test_an_export_with_missing_parts_starts_over(in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +150,7 @@ def test_an_export_with_missing_parts_starts_over(in_shop: Shop, user: User, mon
     export.refresh_from_db()
     with default_storage.open(export.path) as file:
         assert file.read().decode() == full_export
-    assert [name for name in get_part_files(in_shop) if name.endswith(".part")] == []
+    assert get_export_files(in_shop, ".part") == []
 
 
 def test_an_erasure_stops_the_export(in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +171,7 @@ def test_an_erasure_stops_the_export(in_shop: Shop, user: User, monkeypatch: pyt
     job.refresh_from_db()
     export.refresh_from_db()
     assert (job.state, export.state, export.parts) == (Job.State.DONE, Export.State.EXPIRED, None)
-    assert get_part_files(in_shop) == []
+    assert get_export_files(in_shop) == []
 
 
 def test_parts_of_a_running_export_are_kept(in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,11 +184,10 @@ def test_parts_of_a_running_export_are_kept(in_shop: Shop, user: User, monkeypat
     while_made = delete_orphan_files(tomorrow)
     Export.objects.update(state=Export.State.FAILED)
 
-    assert (while_made, delete_orphan_files(tomorrow), get_part_files(in_shop)) == (0, 2, [])
+    assert (while_made, delete_orphan_files(tomorrow), get_export_files(in_shop)) == (0, 2, [])
 
 
 def create_large_customer(shop: Shop) -> Customer:
-    """Create a customer with addresses, orders and refunds."""
     customer = make_customer(email="ada@example.com", note="=Ada")
     for number in range(2):
         make_address(customer, address1=f"Storgatan {number}")
@@ -241,63 +236,52 @@ def test_a_persons_file_continues_after_its_last_part(
     assert read_export(export) == data
     # The last reported part was not stored. Parts stored before it are not written a second time.
     assert row_count == (result - 1 if result > 2 else 0)
-    assert [value for value in notifications if isinstance(value, dict)] == get_data_rows(data)[row_count:]
+    rows = [data["customer"], *(row for name in list(data)[1:] for row in data[name])]
+    assert [value for value in notifications if isinstance(value, dict)] == rows[row_count:]
     assert export.row_count == 11
-    assert [name for name in get_part_files(in_shop) if name.endswith(".part")] == []
+    assert get_export_files(in_shop, ".part") == []
 
 
-def get_data_rows(data: Any) -> list[Any]:
-    """Return all rows of a personal data export in order, starting with the customer."""
-    return [data["customer"], *(row for name in list(data)[1:] for row in data[name])]
+@pytest.fixture
+def killed(transactional_db: None, in_shop: Shop, tmp_path: Path) -> Iterator[Shop]:
+    """Store files where the workers that are killed store theirs."""
+    with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}):
+        yield in_shop
 
 
 @pytest.mark.slow
-def test_a_killed_worker_only_delays_a_persons_file(transactional_db: None, tmp_path: Path) -> None:
-    shop = factories.make_shop()
-    member = factories.make_member(shop, "customers")
-    with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}):
-        with shop_scope(shop):
-            customer = create_large_customer(shop)
-            data = json.loads(json.dumps(personal_data.collect_data(customer)))
-            export, job = create_data_export(customer, member)
-        finish_killed_job(shop, job, tmp_path)
-        with shop_scope(shop):
-            assert read_export(export) == data
+def test_a_killed_worker_only_delays_a_persons_file(killed: Shop, tmp_path: Path) -> None:
+    customer = create_large_customer(killed)
+    data = json.loads(json.dumps(personal_data.collect_data(customer)))
+    export, job = create_data_export(customer, factories.make_member(killed, "customers"))
+
+    finish_killed_job(job, tmp_path)
+
+    assert read_export(export) == data
 
 
 @pytest.mark.slow
-def test_workers_that_are_killed_cost_nothing_but_time(transactional_db: None, tmp_path: Path) -> None:
-    shop = factories.make_shop()
-    member = factories.make_member(shop, "export_customers")
-    people = [{"customer": {"email": f"p{number}@example.com", "note": "n"}} for number in range(9)]
-    with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}):
-        with shop_scope(shop):
-            path = tmp_path / "in.jsonl"
-            path.write_text("".join(json.dumps(customer) + "\n" for customer in people))
-            with path.open("rb") as file:
-                import_job = imports.save_upload(file, "in.jsonl", actor="system", at=timezone.now())
-            imports.enqueue_validation(import_job, actor="system")
-            check = Job.objects.get(task=imports.VALIDATE_TASK)
-        finish_killed_job(shop, check, tmp_path)
-        with shop_scope(shop):
-            imports.start_import(Import.objects.get(), actor="system", at=timezone.now())
-            job = Job.objects.get(task=imports.RUN_TASK)
-        finish_killed_job(shop, job, tmp_path)
-        with shop_scope(shop):
-            assert (Import.objects.get().state, Customer.objects.count()) == (Import.State.DONE, 9)
-            assert Event.objects.filter(topic="customers/create").count() == 9
-            assert Counter(ImportedRow.objects.filter(dry=False).values_list("fate", flat=True)) == {"new": 9}
-            export, job = create_export_job(member, "jsonl")
-        finish_killed_job(shop, job, tmp_path)
-        with shop_scope(shop):
-            export.refresh_from_db()
-        with default_storage.open(export.path) as output:
-            emails = [json.loads(line)["customer"]["email"] for line in output.read().splitlines()]
-    assert emails == [customer["customer"]["email"] for customer in people]
+def test_workers_that_are_killed_cost_nothing_but_time(killed: Shop, tmp_path: Path) -> None:
+    emails = [f"p{number}@example.com" for number in range(9)]
+    text = to_json_lines(*({"customer": {"email": email, "note": "n"}} for email in emails))
+    import_job = imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
+    imports.enqueue_validation(import_job, actor="system")
+    finish_killed_job(Job.objects.get(task=imports.VALIDATE_TASK), tmp_path)
+    imports.start_import(Import.objects.get(), actor="system", at=timezone.now())
+    finish_killed_job(Job.objects.get(task=imports.RUN_TASK), tmp_path)
+    assert (Import.objects.get().state, Customer.objects.count()) == (Import.State.DONE, 9)
+    assert Event.objects.filter(topic="customers/create").count() == 9
+    assert Counter(ImportedRow.objects.filter(dry=False).values_list("fate", flat=True)) == {"new": 9}
+    export, job = create_export_job(factories.make_member(killed, "export_customers"), "jsonl")
+
+    finish_killed_job(job, tmp_path)
+
+    export.refresh_from_db()
+    with default_storage.open(export.path) as output:
+        assert [json.loads(line)["customer"]["email"] for line in output.read().splitlines()] == emails
 
 
-def finish_killed_job(shop: Shop, job: Job, folder: Path) -> None:
-    """Start a job in a process, kill the process, and finish the job in this process."""
+def finish_killed_job(job: Job, folder: Path) -> None:
     worker = subprocess.Popen(
         [sys.executable, "-c", WORKS, str(job.key)],
         cwd=settings.BASE_DIR,
@@ -319,15 +303,9 @@ def finish_killed_job(shop: Shop, job: Job, folder: Path) -> None:
         worker.wait(30)
         worker.stdout.close()
     assert reached.strip() in {"3", "4", "6"}
-    with shop_scope(shop):
-        past = timezone.now() - timedelta(seconds=1)
-        Job.objects.filter(pk=job.pk).update(lease_until=past, due_at=past)
-        Import.objects.update(claimed_until=past)
-    until = time.monotonic() + get_time_limit(30)
-    while time.monotonic() < until:
-        if queue.run_job(job.key):
-            break
-        time.sleep(0.2)
-    with shop_scope(shop):
-        job.refresh_from_db()
+    past = timezone.now() - timedelta(seconds=1)
+    Job.objects.filter(pk=job.pk).update(lease_until=past, due_at=past)
+    Import.objects.update(claimed_until=past)
+    wait_until(lambda: queue.run_job(job.key), bool, seconds=30)
+    job.refresh_from_db()
     assert (job.state, job.error) == (Job.State.DONE, "")

@@ -1,11 +1,9 @@
-"""Tests for orders with extreme values: the response is an order or a validation error, never a server error."""
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.core.tenancy.models import Shop
-from tests.support.api_client import ApiClient
+from tests.support.api_client import ApiClient, get_errors
 from tests.support.factories.orders import make_variant
 from tests.support.types import JsonObject
 
@@ -94,9 +92,8 @@ def test_shipping_beyond_any_amount_is_refused_at_any_rate(api: ApiClient) -> No
     small = fields | {"shipping_lines": [], "line_items": [{"title": "Mug", "price": "2"}]}
 
     assert refused.json() == {"errors": {"total_price": ["must be less than 1000000000000"]}}
-    assert api.post("orders.json", {"order": small}).json() == {
-        "errors": {"exchange_rate": ["results in amounts of 1000000000000 or more"]}
-    }
+    errors = get_errors(api.post("orders.json", {"order": small}))
+    assert errors == {"exchange_rate": ["results in amounts of 1000000000000 or more"]}
 
 
 def test_a_weight_that_no_column_holds_is_refused(api: ApiClient, shop: Shop) -> None:
@@ -128,21 +125,13 @@ def test_lists_of_an_order_have_an_end(api: ApiClient) -> None:
     taxes = [{"title": f"T{number}", "rate": 0.001} for number in range(21)]
     codes = [{"code": f"C{number}", "amount": "0.01", "type": "fixed_amount"} for number in range(101)]
 
-    refusals = [
-        api.post("orders.json", {"order": {"line_items": [line], **fields}}).json()["errors"]
-        for fields in (
-            {"line_items": [line] * 501},
-            {"line_items": [line | {"tax_lines": taxes}]},
-            {"shipping_lines": [{"title": "Post", "price": "1"}] * 101},
-            {"discount_codes": codes},
-        )
-    ]
-
-    assert [list(refused) for refused in refusals] == [
-        ["line_items"],
-        ["line_items.0.tax_lines"],
-        ["shipping_lines"],
-        ["discount_codes"],
-    ]
+    too_long: JsonObject = {
+        "line_items": {"line_items": [line] * 501},
+        "line_items.0.tax_lines": {"line_items": [line | {"tax_lines": taxes}]},
+        "shipping_lines": {"shipping_lines": [{"title": "Post", "price": "1"}] * 101},
+        "discount_codes": {"discount_codes": codes},
+    }
+    for field, fields in too_long.items():
+        assert list(get_errors(api.post("orders.json", {"order": {"line_items": [line], **fields}}))) == [field]
     accepted = {"line_items": [line | {"tax_lines": taxes[1:]}], "discount_codes": codes[1:]}
     assert api.post("orders.json", {"order": accepted}).status_code == 201

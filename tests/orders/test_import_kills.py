@@ -5,16 +5,12 @@ The worker runs in its own process and kills itself (``SIGKILL``) in the middle 
 
 import io
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -29,7 +25,7 @@ from apps.imports_exports.domain import imports
 from apps.imports_exports.models import Import, ImportedRow
 from apps.orders.models import LineItem, Order, Transaction
 from backoffice.configuration.storages import get_storage_settings
-from tests.support.servers.live import get_database_url
+from tests.support.servers.killed_workers import run_killed_worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
@@ -37,39 +33,11 @@ ORDERS = 120
 # Parts of statements that run once in each of the three batches: a check stores its counts, and an import stores
 # payments after orders and line items.
 CHECKED, TAKEN = '"counts" =', 'INSERT INTO "orders_transaction"'
-WORKER = """
-import os, signal, sys, uuid
-import django
-django.setup()
-from django.db import connection
-from apps.core.jobs import queue  # noqa: E402
-
-left = 2
-def counted(execute, sql, params, many, context):
-    global left
-    left -= sys.argv[2] in sql
-    if not left:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return execute(sql, params, many, context)
-
-connection.ensure_connection()
-with connection.execute_wrapper(counted):
-    queue.run_job(uuid.UUID(sys.argv[1]))
-"""
-
-
-def run_killed_worker(job: Job, statement: str, folder: Path) -> int:
-    """Run a worker that kills itself before it executes a statement for the second time; return the exit code."""
-    env = {**os.environ, "DATABASE_URL": get_database_url(), "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
-    env |= {"BACKOFFICE_SECRET_KEY": settings.SECRET_KEY, "BACKOFFICE_DATA_DIR": str(folder)}
-    command = [sys.executable, "-c", WORKER, str(job.key), statement]
-    return subprocess.run(command, cwd=settings.BASE_DIR, env=env, check=False, timeout=120).returncode
 
 
 def kill_and_finish(task: str, statement: str, folder: Path) -> None:
-    """Kill a worker, let the lease expire, and finish the job in this process."""
     job = Job.objects.get(task=task)
-    ended = run_killed_worker(job, statement, folder)
+    ended = run_killed_worker(job, 2, statement, BACKOFFICE_DATA_DIR=str(folder))
     before = timezone.now() - timedelta(seconds=1)
     Job.objects.filter(pk=job.pk, state="running").update(lease_until=before)
     Import.objects.exclude(claimed_until=None).update(claimed_until=before)
@@ -80,16 +48,9 @@ def kill_and_finish(task: str, statement: str, folder: Path) -> None:
 
 def build_orders() -> list[Attrs]:
     """Return import rows for paid orders of new customers. Every tenth row is invalid."""
-    line = {"title": "Mug", "price": "12.50"}
-    return [
-        {
-            "id": number,
-            "email": f"a{number}@example.com",
-            "financial_status": "paid",
-            "line_items": [line] if number % 10 else [],
-        }
-        for number in range(1, ORDERS + 1)
-    ]
+    common: Attrs = {"financial_status": "paid", "line_items": [{"title": "Mug", "price": "12.50"}]}
+    rows = [{"id": number, "email": f"a{number}@example.com", **common} for number in range(1, ORDERS + 1)]
+    return [row | ({} if row["id"] % 10 else {"line_items": []}) for row in rows]
 
 
 def test_killed_workers_leave_no_order_out_and_none_twice(shop: Shop, settings: Settings, tmp_path: Path) -> None:

@@ -1,5 +1,3 @@
-"""Tests that imports never update a wrong row, import partial orders, ignore unknown columns or import rows twice."""
-
 import io
 from collections.abc import Callable
 from contextlib import closing
@@ -21,7 +19,7 @@ from apps.core.jobs import queue as jobs
 from apps.core.jobs.models import Job
 from apps.core.jobs.periodic_tasks import hourly_tasks, run_periodic_tasks
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.core.tenancy.scope import all_shops_scope
 from apps.core.types import Attrs
 from apps.customers.models import Customer
 from apps.demo.data.customers import load_demo_customers
@@ -36,7 +34,7 @@ from tests.support.factories.orders import make_order
 from tests.support.files.import_export import export_text, get_row_results, import_text, to_json_lines
 from tests.support.types import JsonObject
 
-pytestmark = pytest.mark.usefixtures("media_root")
+pytestmark = pytest.mark.usefixtures("media_root", "in_shop")
 
 Fate = ImportedRow.Fate
 State = Import.State
@@ -47,8 +45,7 @@ def save_file(text: str, name: str = "in.jsonl", actor: str = "system") -> Impor
 
 
 def get_customers(shop: Shop) -> list[tuple[str, str, str]]:
-    with shop_scope(shop):
-        return list(Customer.objects.order_by("pk").values_list("first_name", "email", "phone"))
+    return list(Customer.objects.order_by("pk").values_list("first_name", "email", "phone"))
 
 
 # --- which row is updated ---------------------------------------------------------------------------------------------
@@ -72,9 +69,8 @@ def test_contradictory_keys_are_refused_and_named(shop: Shop, tmp_path: Path, ro
     import_text(shop, to_json_lines({"customer": row}), tmp_path, "again.jsonl")
 
     assert get_customers(shop) == before
-    with shop_scope(shop):
-        matching_row = ImportedRow.objects.get(file__name="again.jsonl")
-        ada = Customer.objects.get(first_name="Ada")
+    matching_row = ImportedRow.objects.get(file__name="again.jsonl")
+    ada = Customer.objects.get(first_name="Ada")
     assert matching_row.fate == Fate.FAILED
     assert reason in matching_row.reason
     assert f"(customer {ada.pk})" in matching_row.reason
@@ -89,28 +85,19 @@ def test_the_weaker_key_alone_finds_a_customer(shop: Shop, tmp_path: Path) -> No
     import_text(shop, to_json_lines({"customer": by_phone}, {"customer": with_email}), tmp_path, "again.jsonl")
 
     assert get_customers(shop) == [("Ada", "ada@example.com", "+14155550101")]
-    with shop_scope(shop):
-        assert Customer.objects.get().note == "by phone"
+    assert Customer.objects.get().note == "by phone"
 
 
 def test_the_check_sees_rows_that_will_collide_with_rows_before(shop: Shop, tmp_path: Path) -> None:
-    rows = [
-        ADA,
-        {**BOB, "phone": ADA["phone"]},
-        {"email": ADA["email"], "note": "n"},
-        {"first_name": "Ada", "phone": "+1 415 555 0101"},
-    ]
+    same = {"first_name": "Ada", "phone": "+1 415 555 0101"}
+    rows = [ADA, {**BOB, "phone": ADA["phone"]}, {"email": ADA["email"], "note": "n"}, same]
     text = to_json_lines(*({"customer": row} for row in rows))
 
     tried = import_text(shop, text, tmp_path, dry_run=True)
     import_text(shop, text, tmp_path)
 
-    assert [line.split(" – ")[0] for line in tried.splitlines()[:-1]] == [
-        "line 1: new",
-        "line 2: failed",
-        "line 3: changed",
-        "line 4: changed",
-    ]
+    fates = [line.split(" – ")[0].split(": ")[1] for line in tried.splitlines()[:-1]]
+    assert fates == ["new", "failed", "changed", "changed"]
     assert [fate for _, fate, _ in get_row_results(shop)] == ["new", "failed", "changed", "skipped"]
 
 
@@ -123,10 +110,9 @@ def test_an_order_is_not_given_to_a_stranger_with_the_same_phone(api: ApiClient,
     import_text(shop, to_json_lines({"order": order}), tmp_path, "orders.jsonl")
 
     assert (response.status_code, response.json()) == (422, {"errors": {"customer.phone": ["has already been taken"]}})
-    with shop_scope(shop):
-        assert not Order.objects.exists()
-        row = ImportedRow.objects.get(file__name="orders.jsonl")
-        assert row.reason.startswith(f"The phone number belongs to Ada (customer {Customer.objects.get().pk})")
+    assert not Order.objects.exists()
+    row = ImportedRow.objects.get(file__name="orders.jsonl")
+    assert row.reason.startswith(f"The phone number belongs to Ada (customer {Customer.objects.get().pk})")
 
 
 # --- no half orders ---------------------------------------------------------------------------------------------------
@@ -154,8 +140,7 @@ def test_orders_are_never_partial(
     with pytest.raises(CommandError, match=rf"^{len(failed)} rows? failed\.$"):
         call_command("import_orders", str(path), shop=shop.domain, stdout=io.StringIO())
 
-    with shop_scope(shop):
-        assert {order.name: order.line_items.count() for order in Order.objects.all()} == created
+    assert {order.name: order.line_items.count() for order in Order.objects.all()} == created
     assert {line for line, fate, _ in get_row_results(shop) if fate == Fate.FAILED} == failed
 
 
@@ -164,16 +149,9 @@ def test_an_order_that_is_left_out_says_which_row_was_bad(shop: Shop, tmp_path: 
 
     import_text(shop, text, tmp_path, "in.csv")
 
-    assert [(line, reason) for line, _, reason in get_row_results(shop)] == [
-        (
-            2,
-            (
-                "order #1 can't be imported: line 3 has 4 cells, but the file has 3 columns, "
-                "and this line may be one of its rows"
-            ),
-        ),
-        (3, "has 4 cells, but the file has 3 columns"),
-    ]
+    bad = "has 4 cells, but the file has 3 columns"
+    left_out = f"order #1 can't be imported: line 3 {bad}, and this line may be one of its rows"
+    assert [(line, reason) for line, _, reason in get_row_results(shop)] == [(2, left_out), (3, bad)]
 
 
 # --- unknown columns --------------------------------------------------------------------------------------------------
@@ -207,14 +185,13 @@ def test_exports_of_other_systems_come_in(shop: Shop, tmp_path: Path) -> None:
     report = [import_text(shop, text, tmp_path, f"{name}.csv") for name, text in (("p", people), ("o", orders))]
 
     assert report == ["Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"] * 2
-    with shop_scope(shop):
-        customer, order = Customer.objects.get(), Order.objects.get()
-        assert customer.default_address is not None
-        assert (customer.default_address.city, customer.default_address.province_code) == ("Albany", "NY")
-        assert (order.name, order.total_price, order.financial_status) == ("#7001", Decimal("25.00"), "paid")
-        assert order.billing_address is not None
-        assert order.billing_address["city"] == "Albany"
-        assert LineItem.objects.count() == 2
+    customer, order = Customer.objects.get(), Order.objects.get()
+    assert customer.default_address is not None
+    assert (customer.default_address.city, customer.default_address.province_code) == ("Albany", "NY")
+    assert (order.name, order.total_price, order.financial_status) == ("#7001", Decimal("25.00"), "paid")
+    assert order.billing_address is not None
+    assert order.billing_address["city"] == "Albany"
+    assert LineItem.objects.count() == 2
 
 
 @pytest.mark.parametrize(
@@ -255,15 +232,14 @@ def test_columns_of_an_export_are_all_known_to_the_import(shop: Shop, other_shop
 
 def create_started_import(shop: Shop, count: int = 4) -> Import:
     rows = [{"order": {"line_items": [{"title": f"a{n}", "price": "1.00"}]}} for n in range(count)]
-    with shop_scope(shop):
-        import_job = save_file(to_json_lines(*rows))
-        imports.skip_validation(import_job)
+    import_job = save_file(to_json_lines(*rows))
+    imports.skip_validation(import_job)
     return import_job
 
 
 def test_two_do_not_work_on_one_import(shop: Shop) -> None:
     import_job = create_started_import(shop)
-    with shop_scope(shop), closing(runner.run_import(import_job)) as first:
+    with closing(runner.run_import(import_job)) as first:
         next(first)
         with pytest.raises(runner.ImportBusy):
             next(runner.run_import(import_job))
@@ -276,7 +252,7 @@ def test_two_do_not_work_on_one_import(shop: Shop) -> None:
 def test_a_worker_that_lost_its_import_writes_nothing_more(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "BATCH_SIZE", 1)
     import_job = create_started_import(shop)
-    with shop_scope(shop), closing(runner.run_import(import_job)) as first:
+    with closing(runner.run_import(import_job)) as first:
         next(first)
         # The lease expires, and another worker takes over.
         Import.objects.filter(pk=import_job.pk).update(claimed_until=timezone.now() - timedelta(hours=1))
@@ -295,7 +271,7 @@ def test_the_same_file_again_makes_no_order_twice(shop: Shop, tmp_path: Path) ->
     import_job = create_started_import(shop)
     with default_storage.open(import_job.path) as file:
         text = file.read().decode()
-    with shop_scope(shop), closing(runner.run_import(import_job)) as first:
+    with closing(runner.run_import(import_job)) as first:
         next(first)
         with pytest.raises(CommandError, match="This file is being processed"):
             import_text(shop, text, tmp_path)
@@ -304,8 +280,7 @@ def test_the_same_file_again_makes_no_order_twice(shop: Shop, tmp_path: Path) ->
     report = import_text(shop, text, tmp_path)
 
     assert report == "Done: 0 new, 0 changed, 4 skipped, 0 failed.\n"
-    with shop_scope(shop):
-        assert Order.objects.count() == 4
+    assert Order.objects.count() == 4
 
 
 @pytest.mark.postgres
@@ -319,9 +294,8 @@ def test_two_imports_of_one_file_at_once_make_each_order_once(shop: Shop) -> Non
 
     results = run_concurrently(shop, *(work(saved_row) for saved_row in both))
 
-    with shop_scope(shop):
-        assert Order.objects.count() == 20
-        assert ImportedRow.objects.filter(fate=Fate.NEW).count() == 20
+    assert Order.objects.count() == 20
+    assert ImportedRow.objects.filter(fate=Fate.NEW).count() == 20
     assert sorted(fate for fates_ in results for fate in fates_) == ["new"] * 20 + ["skipped"] * 20
 
 
@@ -334,8 +308,7 @@ def test_a_row_in_two_files_creates_two_orders_without_the_unique_key(shop: Shop
     with without_constraint(ImportedRow, "shop_id", "source_key"):
         run_unguarded(shop, lambda: list(runner.run_import(first_import)), lambda: list(runner.run_import(two)))
 
-        with shop_scope(shop):
-            assert Order.objects.count() == 2
+        assert Order.objects.count() == 2
 
 
 @pytest.mark.postgres
@@ -346,8 +319,7 @@ def test_one_of_two_concurrent_runs_of_an_import_works(shop: Shop) -> None:
 
     results = run_concurrently(shop, *[lambda: len(list(runner.run_import(import_job)))] * 4)
 
-    with shop_scope(shop):
-        assert Order.objects.count() == 20
+    assert Order.objects.count() == 20
     assert [result for result in results if not isinstance(result, runner.ImportBusy)] == [20]
 
 
@@ -359,93 +331,84 @@ def test_two_workers_run_one_import_without_the_condition(shop: Shop, monkeypatc
     import_job = create_started_import(shop)
     work = runner.run_import(import_job)
 
-    worked = run_unguarded(
-        shop,
-        lambda: next(work),
-        lambda: list(runner.run_import(import_job)),
-        conditions={Import._meta.db_table: ("claimed_until",)},
-    )
+    works = (lambda: next(work)), (lambda: list(runner.run_import(import_job)))
+    worked = run_unguarded(shop, *works, conditions={Import._meta.db_table: ("claimed_until",)})
 
     assert len(worked) == 3, "of four rows, one was the first one's"
-    with shop_scope(shop), pytest.raises(runner.ImportLeaseLost):
+    with pytest.raises(runner.ImportLeaseLost):
         next(work)
 
 
 # --- failed and retried -----------------------------------------------------------------------------------------------
 
 
-def fail_job(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def enqueue_export(shop: Shop) -> tuple[Export, Job]:
+    user = factories.make_member(shop, "export_orders")
+    make_order(shop)
+    export = exports.create_export(
+        kind="orders", format="csv", filters={}, user=user, actor="system", at=timezone.now()
+    )
+    return export, Job.objects.get(task=exports.EXPORT)
+
+
+def enqueue_check() -> tuple[Import, Job]:
+    import_job = save_file(to_json_lines({"customer": ADA}))
+    imports.enqueue_validation(import_job, actor="system")
+    return import_job, Job.objects.get(task=imports.VALIDATE_TASK)
+
+
+def fail_job(job: Job) -> None:
     """Run a job's last attempt, which fails."""
-    with shop_scope(job.shop):
-        Job.objects.filter(pk=job.pk).update(attempts=jobs.MAX_ATTEMPTS)
+    Job.objects.filter(pk=job.pk).update(attempts=jobs.MAX_ATTEMPTS)
     jobs.run_job(job.key)
     job.refresh_from_db()
     assert job.state == Job.State.FAILED
 
 
 def retry_failed_job(job: Job) -> Job:
-    with shop_scope(job.shop):
-        assert jobs.retry_job(job)
-        assert jobs.run_job(job.key)
-        job.refresh_from_db()
+    assert jobs.retry_job(job)
+    assert jobs.run_job(job.key)
+    job.refresh_from_db()
     return job
 
 
-def test_a_failed_export_is_created_when_retried(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    user = factories.make_member(shop, "export_orders")
-    make_order(shop)
-    with shop_scope(shop):
-        export = exports.create_export(
-            kind="orders", format="csv", filters={}, user=user, actor="system", at=timezone.now()
-        )
-        job = Job.objects.get(task=exports.EXPORT)
-    fail_job(job, monkeypatch)
-    with shop_scope(shop):
-        export.refresh_from_db()
-        given_up = export.state
+def test_a_failed_export_is_created_when_retried(shop: Shop) -> None:
+    export, job = enqueue_export(shop)
+    fail_job(job)
+    export.refresh_from_db()
+    given_up = export.state
 
     job = retry_failed_job(job)
 
-    with shop_scope(shop):
-        export.refresh_from_db()
+    export.refresh_from_db()
     assert (given_up, job.state, export.state, export.row_count) == ("failed", "done", "ready", 1)
     assert default_storage.exists(export.path)
 
 
 @pytest.mark.parametrize("checking", [True, False])
-def test_a_failed_import_continues_when_retried(shop: Shop, monkeypatch: pytest.MonkeyPatch, checking: bool) -> None:
-    with shop_scope(shop):
-        import_job = save_file(to_json_lines({"customer": ADA}))
-        imports.enqueue_validation(import_job, actor="system")
-        job = Job.objects.get(task=imports.VALIDATE_TASK)
+def test_a_failed_import_continues_when_retried(shop: Shop, checking: bool) -> None:
+    import_job, job = enqueue_check()
     if not checking:
         jobs.run_job(job.key)
-        with shop_scope(shop):
-            imports.start_import(import_job, actor="system", at=timezone.now())
-            job = Job.objects.get(task=imports.RUN_TASK)
-    fail_job(job, monkeypatch)
-    with shop_scope(shop):
-        import_job.refresh_from_db()
-        given_up = import_job.state, import_job.problem
+        imports.start_import(import_job, actor="system", at=timezone.now())
+        job = Job.objects.get(task=imports.RUN_TASK)
+    fail_job(job)
+    import_job.refresh_from_db()
+    given_up = import_job.state, import_job.problem
 
     job = retry_failed_job(job)
 
-    with shop_scope(shop):
-        import_job.refresh_from_db()
+    import_job.refresh_from_db()
     assert given_up[0] == "failed"
     assert "retry the background job" in given_up[1]
     assert (job.state, import_job.state, import_job.problem) == ("done", "checked" if checking else "done", "")
     assert bool(get_customers(shop)) is not checking
 
 
-def test_an_import_with_a_deleted_file_says_so_on_retry(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    with shop_scope(shop):
-        import_job = save_file(to_json_lines({"customer": ADA}))
-        imports.enqueue_validation(import_job, actor="system")
-        job = Job.objects.get(task=imports.VALIDATE_TASK)
-    fail_job(job, monkeypatch)
-    with shop_scope(shop):
-        Import.objects.update(updated_at=timezone.now() - timedelta(days=8))
+def test_an_import_with_a_deleted_file_says_so_on_retry() -> None:
+    _, job = enqueue_check()
+    fail_job(job)
+    Import.objects.update(updated_at=timezone.now() - timedelta(days=8))
     run_periodic_tasks(hourly_tasks)
 
     job = retry_failed_job(job)
@@ -462,38 +425,31 @@ def list_stored_files() -> set[str]:
 
 
 def test_two_writers_of_one_export_leave_one_file(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    user = factories.make_member(shop, "export_orders")
-    make_order(shop)
-    with shop_scope(shop):
-        export = exports.create_export(
-            kind="orders", format="csv", filters={}, user=user, actor="system", at=timezone.now()
-        )
-        job = Job.objects.get(task=exports.EXPORT)
-        once = default_storage.save
+    export, job = enqueue_export(shop)
+    once = default_storage.save
 
-        def overtaken(index: str, file: Any) -> str:
-            monkeypatch.undo()
-            exports.write_export(job, export_id=export.pk)
-            return once(index, file)
-
-        monkeypatch.setattr(default_storage, "save", overtaken)
+    def overtaken(index: str, file: Any) -> str:
+        monkeypatch.undo()
         exports.write_export(job, export_id=export.pk)
-        export.refresh_from_db()
+        return once(index, file)
 
-        assert list_stored_files() == {export.path}
-        exports.expire_export(job, export_id=export.pk)
-        assert list_stored_files() == set()
+    monkeypatch.setattr(default_storage, "save", overtaken)
+    exports.write_export(job, export_id=export.pk)
+    export.refresh_from_db()
+
+    assert list_stored_files() == {export.path}
+    exports.expire_export(job, export_id=export.pk)
+    assert list_stored_files() == set()
 
 
 def test_unused_files_are_cleared_after_a_day(shop: Shop, tmp_path: Path, time_machine: TimeMachineFixture) -> None:
     user = factories.make_member(shop, "export_orders")
     make_order(shop)
     export_text(shop, user, "orders", "csv")
-    with shop_scope(shop):
-        import_job, lost_import_job = save_file("x"), save_file("y")
-        lost_import_job.delete()
-        export = Export.objects.get()
-        stray = files.store_file(export.create_path(), io.BytesIO(b"z"))
+    import_job, lost_import_job = save_file("x"), save_file("y")
+    lost_import_job.delete()
+    export = Export.objects.get()
+    stray = files.store_file(export.create_path(), io.BytesIO(b"z"))
 
     run_periodic_tasks(hourly_tasks)
     young = list_stored_files()
@@ -503,12 +459,12 @@ def test_unused_files_are_cleared_after_a_day(shop: Shop, tmp_path: Path, time_m
     assert list_stored_files() == {import_job.path, export.path}
 
 
-def test_a_failed_upload_leaves_no_file(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_upload_leaves_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*args: object, **options: object) -> None:
         raise RuntimeError
 
     monkeypatch.setattr(imports, "record_event", broken)
-    with shop_scope(shop), pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError):
         save_file("x")
 
     assert list_stored_files() == set()
@@ -520,8 +476,7 @@ def test_a_failed_upload_leaves_no_file(shop: Shop, monkeypatch: pytest.MonkeyPa
 def import_and_get_orders(shop: Shop, tmp_path: Path, *orders: JsonObject, name: str = "in.jsonl") -> list[Order]:
     line = {"title": "a", "price": "1.00", "quantity": 3}
     import_text(shop, to_json_lines(*({"order": {"line_items": [line], **order}} for order in orders)), tmp_path, name)
-    with shop_scope(shop):
-        return list(Order.objects.order_by("pk"))
+    return list(Order.objects.order_by("pk"))
 
 
 def test_an_order_keeps_its_name_and_its_date(shop: Shop, tmp_path: Path) -> None:
@@ -544,25 +499,16 @@ def test_a_name_that_is_taken_is_not_given_twice(shop: Shop, tmp_path: Path) -> 
     )
     orders = import_and_get_orders(shop, tmp_path, {"name": "SE-7", "id": 10}, {"name": "#9999999999"}, name="b.jsonl")
 
-    assert [order.name for order in orders] == [
-        "#1001",
-        "#1002",
-        "SE-7",
-        "#1004",
-        "#1005",
-        "#1006",
-        "#9999999999",
-    ]
+    names = ["#1001", "#1002", "SE-7", "#1004", "#1005", "#1006", "#9999999999"]
+    assert [order.name for order in orders] == names
     assert [order.number for order in orders] == list(range(1, 8))
     assert get_row_results(shop)[0][2] == "the name #1001 is already taken"
 
 
 def test_a_date_that_is_none_or_to_come_is_refused(shop: Shop, tmp_path: Path) -> None:
     assert import_and_get_orders(shop, tmp_path, {"created_at": "soon"}, {"created_at": "2999-01-01"}) == []
-    assert [reason for _, _, reason in get_row_results(shop)] == [
-        "created_at is invalid",
-        "created_at must not be in the future",
-    ]
+    reasons = [reason.removeprefix("created_at ") for _, _, reason in get_row_results(shop)]
+    assert reasons == ["is invalid", "must not be in the future"]
 
 
 @pytest.mark.parametrize(
@@ -582,9 +528,8 @@ def test_orders_that_were_partly_sent_come_in(
 
     [order] = import_and_get_orders(shop, tmp_path, {"fulfillment_status": message[0], "line_items": items})
 
-    with shop_scope(shop):
-        assert list(order.line_items.values_list("fulfillable_quantity", flat=True)) == remaining
-        assert [row.fulfilled_quantity for row in order.line_items.all()] == [3 - units for units in remaining]
+    assert list(order.line_items.values_list("fulfillable_quantity", flat=True)) == remaining
+    assert [row.fulfilled_quantity for row in order.line_items.all()] == [3 - units for units in remaining]
     assert order.fulfillment_status == message[1]
 
 
@@ -594,16 +539,8 @@ def test_orders_that_were_partly_sent_come_in(
         ("partial", {}, "fulfillment_status is not included in the list"),
         ("fulfilled", {"fulfillment_status": "partial", "fulfillable_quantity": 1}, "does not match"),
         ("partial", {"fulfillment_status": "partial", "fulfillable_quantity": 7}, "fulfillable_quantity is invalid"),
-        (
-            "partial",
-            {"fulfillment_status": "partial"},
-            "must contain the unfulfilled quantity of partially fulfilled items",
-        ),
-        (
-            "partial",
-            {"fulfillment_status": "partial", "fulfillable_quantity": "x"},
-            "must contain the unfulfilled quantity of partially fulfilled items",
-        ),
+        ("partial", {"fulfillment_status": "partial"}, "must contain the unfulfilled quantity of partially fulfilled"),
+        ("partial", {"fulfillment_status": "partial", "fulfillable_quantity": "x"}, "must contain the unfulfilled"),
     ],
 )
 def test_fulfilled_quantities_must_add_up(shop: Shop, tmp_path: Path, status: str, line: Attrs, reason: str) -> None:
@@ -614,7 +551,6 @@ def test_fulfilled_quantities_must_add_up(shop: Shop, tmp_path: Path, status: st
 
 
 def get_planner_count(table: str) -> int:
-    """Return the query planner's estimate of the number of rows in a table."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT reltuples FROM pg_class WHERE relname = %s", [table])
@@ -652,11 +588,8 @@ def test_the_planner_knows_the_demo_shop(
 def test_an_import_is_recorded_as_what_it_is(shop: Shop, tmp_path: Path) -> None:
     import_text(shop, to_json_lines({"customer": ADA}), tmp_path)
 
-    with shop_scope(shop):
-        topics = list(
-            Event.objects.filter(subject_type="imports_exports.import").order_by("pk").values_list("topic", flat=True)
-        )
-    assert topics == ["imports/upload", "imports/finish"]
+    events = Event.objects.filter(subject_type="imports_exports.import").order_by("pk")
+    assert list(events.values_list("topic", flat=True)) == ["imports/upload", "imports/finish"]
 
 
 @pytest.mark.parametrize(("dry", "words"), [(True, "Would be"), (False, "Done")])

@@ -1,25 +1,25 @@
-"""Tests for orders over REST: creation, prices, validation, lists, updates, status changes and deletion."""
-
 from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
-from django.core.mail import EmailMessage
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.catalog.models import Product
 from apps.core.events.models import Event
+from apps.core.rest.reading import render_cache
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Customer
 from apps.orders.models import LineItem, Order, OrderCounter, Transaction
-from tests.support.api_client import ApiClient, ClientWith, Response
+from tests.support.api_client import ApiClient, ClientWith, Response, get_errors
 from tests.support.factories.orders import get_available, make_order, make_variant
 from tests.support.types import Json, JsonObject
 from tests.support.wire_tables import assert_fits
 
+pytestmark = pytest.mark.usefixtures("in_shop")
+
+OBEY = "decrement_obeying_policy"
 BOOTS = {
     "title": "Big Brown Bear Boots",
     "price": 74.99,
@@ -27,16 +27,9 @@ BOOTS = {
     "quantity": 3,
     "tax_lines": [{"price": 13.5, "rate": 0.06, "title": "State tax"}],
 }
-ADDRESS = {
-    "first_name": "Ada",
-    "last_name": "Lovelace",
-    "address1": "1 Main Street",
-    "phone": "555-0100",
-    "city": "Ottawa",
-    "province": "Ontario",
-    "country": "Canada",
-    "zip": "K1A 0B1",
-}
+NAMES = {"first_name": "Ada", "last_name": "Lovelace"}
+STREET = {"address1": "1 Main Street", "phone": "555-0100", "zip": "K1A 0B1"}
+ADDRESS = {**NAMES, **STREET, "city": "Ottawa", "province": "Ontario", "country": "Canada"}
 
 
 def post_order(api: ApiClient, **fields: object) -> JsonObject:
@@ -46,14 +39,11 @@ def post_order(api: ApiClient, **fields: object) -> JsonObject:
 
 
 def get_order_errors(api: ApiClient, **fields: object) -> JsonObject:
-    response = api.post("orders.json", {"order": {"line_items": [BOOTS], **fields}})
-    assert response.status_code == 422, response.content
-    return response.json()["errors"]
+    return get_errors(api.post("orders.json", {"order": {"line_items": [BOOTS], **fields}}))
 
 
 @pytest.fixture
 def full_order(api: ApiClient, shop: Shop) -> JsonObject:
-    """Create an order with a value in every field."""
     variant = make_variant(shop, stock=9)
     return post_order(
         api,
@@ -70,47 +60,43 @@ def full_order(api: ApiClient, shop: Shop) -> JsonObject:
         note="Ring twice",
         note_attributes=[{"name": "Gift", "value": "yes"}],
         tags="vip, early",
-        inventory_behaviour="decrement_obeying_policy",
+        inventory_behaviour=OBEY,
         transactions=[{"kind": "sale", "status": "success", "amount": "50.00", "gateway": "manual"}],
         browser_ip="192.0.2.7",
-        customer={"first_name": "Ada", "last_name": "Lovelace", "email": "ada@example.com"},
+        customer={**NAMES, "email": "ada@example.com"},
         buyer_accepts_marketing=True,
     )
 
 
 def test_wire_of_every_route(api: ApiClient, full_order: JsonObject) -> None:
-    pk = full_order["id"]
+    path = f"orders/{full_order['id']}"
 
-    assert_fits("order", "POST /orders.json", {"order": full_order})
-    assert_fits("order", "GET /orders.json", api.get("orders.json").json())
-    assert_fits("order", "GET /orders/count.json", api.get("orders/count.json").json())
-    assert_fits("order", "GET /orders/{id}.json", api.get(f"orders/{pk}.json").json())
-    assert_fits("order", "PUT /orders/{id}.json", api.put(f"orders/{pk}.json", {"order": {"note": "x"}}).json())
-    assert_fits("order", "POST /orders/{id}/close.json", api.post(f"orders/{pk}/close.json").json())
-    assert_fits("order", "POST /orders/{id}/open.json", api.post(f"orders/{pk}/open.json", {}).json())
-    assert_fits("order", "POST /orders/{id}/cancel.json", api.post(f"orders/{pk}/cancel.json", {}).json())
-    customer = full_order["customer"]["id"]
-    body = api.get(f"customers/{customer}/orders.json", status="any").json()
+    for route, body in {
+        "POST /orders.json": {"order": full_order},
+        "GET /orders.json": api.get("orders.json").json(),
+        "GET /orders/count.json": api.get("orders/count.json").json(),
+        "GET /orders/{id}.json": api.get(f"{path}.json").json(),
+        "PUT /orders/{id}.json": api.put(f"{path}.json", {"order": {"note": "x"}}).json(),
+        **{
+            f"POST /orders/{{id}}/{end}.json": api.post(f"{path}/{end}.json").json()
+            for end in ("close", "open", "cancel")
+        },
+    }.items():
+        assert_fits("order", route, body)
     # Use the wire table of the order route, because in the table of the customer route no field can be null.
-    assert_fits("order", "GET /orders.json", body)
-    assert api.delete(f"orders/{pk}.json").json() == {}
+    of_customer = api.get(f"customers/{full_order['customer']['id']}/orders.json", status="any").json()
+    assert_fits("order", "GET /orders.json", of_customer)
+    assert api.delete(f"{path}.json").json() == {}
 
 
 def test_create_prices_an_order_and_takes_its_total_as_proof(api: ApiClient) -> None:
-    order = post_order(
-        api,
-        currency="EUR",
-        total_tax=13.5,
-        total_price="238.47",
-        transactions=[{"kind": "sale", "status": "success", "amount": 238.47}],
-    )
+    sale = {"kind": "sale", "status": "success", "amount": 238.47}
+    order = post_order(api, currency="EUR", total_tax=13.5, total_price="238.47", transactions=[sale])
 
-    assert order["name"] == "#1001"
-    assert (order["number"], order["order_number"]) == (1, 1001)
+    assert (order["name"], order["number"], order["order_number"]) == ("#1001", 1, 1001)
     assert order["total_line_items_price"] == order["subtotal_price"] == "224.97"
     assert (order["total_tax"], order["total_price"], order["total_outstanding"]) == ("13.50", "238.47", "0.00")
-    assert order["financial_status"] == "paid"
-    assert order["total_weight"] == 3900
+    assert (order["financial_status"], order["total_weight"]) == ("paid", 3900)
     assert order["total_price_set"]["presentment_money"] == {"amount": "238.47", "currency_code": "EUR"}
     assert order["line_items"][0]["tax_lines"] == [
         {
@@ -136,28 +122,25 @@ def test_create_prices_an_order_and_takes_its_total_as_proof(api: ApiClient) -> 
         ("total_line_items_price", "74.99", "must be 224.97"),
     ],
 )
-def test_contradictory_totals_are_refused(api: ApiClient, shop: Shop, field: str, amount: object, message: str) -> None:
+def test_contradictory_totals_are_refused(api: ApiClient, field: str, amount: object, message: str) -> None:
     errors = get_order_errors(api, email="ada@example.com", **{field: amount})
 
     assert errors == {field: [message]}
-    with shop_scope(shop):
-        assert not Order.objects.exists()
-        assert not Customer.objects.exists()
-        assert not OrderCounter.objects.exists()
-        assert not Event.objects.filter(topic__startswith="orders/").exists()
+    for model in (Order, Customer, OrderCounter):
+        assert not model.objects.exists()
+    assert not Event.objects.filter(topic__startswith="orders/").exists()
 
 
 def test_create_shares_discounts_over_lines_to_the_cent(api: ApiClient) -> None:
     lines = [{"title": name, "price": "33.33", "quantity": 1} for name in "abc"]
+    codes = [{"code": "TEN", "amount": "10.00", "type": "fixed_amount"}]
 
-    order = post_order(
-        api, line_items=lines, discount_codes=[{"code": "TEN", "amount": "10.00", "type": "fixed_amount"}]
-    )
+    order = post_order(api, line_items=lines, discount_codes=codes)
 
     shares = [line["discount_allocations"][0]["amount"] for line in order["line_items"]]
     assert shares == ["3.33", "3.34", "3.33"]
     assert (order["total_discounts"], order["subtotal_price"]) == ("10.00", "89.99")
-    assert order["discount_codes"] == [{"code": "TEN", "amount": "10.00", "type": "fixed_amount"}]
+    assert order["discount_codes"] == codes
     assert order["discount_applications"][0]["target_selection"] == "all"
 
 
@@ -187,8 +170,7 @@ def test_taxes_of_the_whole_order_are_shared_over_the_taxable_lines(api: ApiClie
     order = post_order(api, line_items=lines, tax_lines=[{"title": "VAT", "rate": "0.2", "price": "5.99"}])
 
     assert [[tax["price"] for tax in line["tax_lines"]] for line in order["line_items"]] == [["2.00"], ["3.99"], []]
-    assert (order["total_tax"], order["total_price"]) == ("5.99", "105.99")
-    assert order["tax_lines"][0]["price"] == "5.99"
+    assert (order["total_tax"], order["total_price"], order["tax_lines"][0]["price"]) == ("5.99", "105.99", "5.99")
 
 
 @pytest.mark.parametrize(
@@ -255,13 +237,12 @@ def test_a_tax_without_a_price_follows_from_its_rate(api: ApiClient) -> None:
         ({"tax_lines": [{"title": "VAT", "rate": "0.1", "price": "1.00"}]}, "tax_lines"),
     ],
 )
-def test_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, fields: JsonObject, field: str) -> None:
+def test_create_refuses_what_does_not_fit(api: ApiClient, fields: JsonObject, field: str) -> None:
     errors = get_order_errors(api, **fields)
 
     assert field in errors, errors
-    with shop_scope(shop):
-        assert not Order.objects.exists()
-        assert not Event.objects.filter(topic__startswith="orders/").exists()
+    assert not Order.objects.exists()
+    assert not Event.objects.filter(topic__startswith="orders/").exists()
 
 
 @pytest.mark.parametrize(
@@ -292,18 +273,13 @@ def test_decimals_follow_the_currency(api: ApiClient, currency: str, price: str,
     [
         {"line_items": [{"title": "Mint", "price": "999999999999.99", "quantity": 1_000_000}]},
         {"line_items": [{"title": "Mint", "price": "999999999999.99"}, {"title": "Coin", "price": "0.01"}]},
-        {
-            "line_items": [
-                {"title": "Mint", "price": "1.00", "tax_lines": [{"title": "VAT", "price": "999999999999.99"}]}
-            ]
-        },
+        {"line_items": [{"title": "Mint", "price": "1", "tax_lines": [{"title": "VAT", "price": "999999999999.99"}]}]},
     ],
 )
-def test_totals_that_no_column_holds_are_refused(api: ApiClient, shop: Shop, fields: JsonObject) -> None:
+def test_totals_that_no_column_holds_are_refused(api: ApiClient, fields: JsonObject) -> None:
     assert get_order_errors(api, **fields) == {"total_price": ["must be less than 1000000000000"]}
-    with shop_scope(shop):
-        assert not Order.objects.exists()
-        assert not OrderCounter.objects.exists()
+    assert not Order.objects.exists()
+    assert not OrderCounter.objects.exists()
 
 
 def test_the_largest_total_is_kept_exactly(api: ApiClient) -> None:
@@ -343,12 +319,10 @@ def test_lines_outlive_their_product(api: ApiClient, shop: Shop) -> None:
     order = post_order(api, line_items=[{"variant_id": variant.pk}])
     api.get(f"orders/{order['id']}.json")
 
-    with shop_scope(shop):
-        Product.objects.get(pk=variant.product_id).delete()
+    Product.objects.get(pk=variant.product_id).delete()
 
     line = api.get(f"orders/{order['id']}.json").json()["order"]["line_items"][0]
-    assert (line["product_id"], line["variant_id"], line["product_exists"]) == (None, None, False)
-    assert line["title"] == "Mug"
+    assert (line["product_id"], line["variant_id"], line["product_exists"], line["title"]) == (None, None, False, "Mug")
 
 
 def test_another_shops_variant_cannot_be_bought(api: ApiClient, other_shop: Shop) -> None:
@@ -357,13 +331,12 @@ def test_another_shops_variant_cannot_be_bought(api: ApiClient, other_shop: Shop
     assert get_order_errors(api, line_items=[{"variant_id": variant.pk}]) == {"line_items.0.variant_id": ["is invalid"]}
 
 
-def test_create_finds_the_customer_or_makes_one(api: ApiClient, shop: Shop) -> None:
+def test_create_finds_the_customer_or_makes_one(api: ApiClient) -> None:
     first = post_order(api, email="Ada@Example.com", shipping_address=ADDRESS)
     second = post_order(api, email="ada@example.com", transactions=[{"kind": "sale", "amount": "238.47"}])
     third = post_order(api, customer={"id": first["customer"]["id"]})
 
-    with shop_scope(shop):
-        customer = Customer.objects.get()
+    customer = Customer.objects.get()
     assert {order["customer"]["id"] for order in (first, second, third)} == {customer.pk}
     assert first["customer"]["default_address"]["city"] == "Ottawa"
     assert (customer.orders_count, customer.total_spent) == (3, Decimal("238.47"))
@@ -382,13 +355,13 @@ def test_a_change_of_the_customer_shows_on_the_order_at_once(api: ApiClient) -> 
     assert api.get("orders.json").json()["orders"][0]["customer"]["first_name"] == "Augusta"
 
 
-def test_a_test_order_counts_for_nothing(api: ApiClient, shop: Shop) -> None:
+def test_a_test_order_counts_for_nothing_and_is_processed_now(api: ApiClient) -> None:
+    before = timezone.now()
     post_order(api, email="ada@example.com", test=True, currency="EUR", financial_status="paid")
 
-    with shop_scope(shop):
-        customer = Customer.objects.get()
-    assert customer.total_spent == 0
-    assert customer.last_order_currency == ""
+    customer = Customer.objects.get()
+    assert (customer.total_spent, customer.last_order_currency) == (Decimal(0), "")
+    assert Order.objects.get().processed_at >= before
 
 
 @pytest.mark.parametrize(
@@ -400,19 +373,17 @@ def test_a_test_order_counts_for_nothing(api: ApiClient, shop: Shop) -> None:
         ("voided", ["authorization", "void"]),
     ],
 )
-def test_a_status_alone_creates_a_transaction(api: ApiClient, shop: Shop, status: str, kinds: list[str]) -> None:
+def test_a_status_alone_creates_a_transaction(api: ApiClient, status: str, kinds: list[str]) -> None:
     order = post_order(api, financial_status=status)
 
     assert order["financial_status"] == status
-    with shop_scope(shop):
-        assert list(Transaction.objects.order_by("pk").values_list("kind", flat=True)) == kinds
+    assert list(Transaction.objects.order_by("pk").values_list("kind", flat=True)) == kinds
 
 
 def test_an_order_that_was_sent_already_has_nothing_left_to_send(api: ApiClient) -> None:
     order = post_order(api, fulfillment_status="fulfilled")
 
-    assert order["fulfillment_status"] == "fulfilled"
-    assert order["line_items"][0]["fulfillment_status"] == "fulfilled"
+    assert (order["fulfillment_status"], order["line_items"][0]["fulfillment_status"]) == ("fulfilled", "fulfilled")
     assert order["line_items"][0]["fulfillable_quantity"] == 0
     assert api.post(f"orders/{order['id']}/cancel.json", {}).status_code == 422
 
@@ -423,9 +394,9 @@ def test_stock_is_taken_as_the_order_says(api: ApiClient, shop: Shop) -> None:
 
     post_order(api, line_items=[line])
     assert get_available(variant) == 3
-    post_order(api, line_items=[line], inventory_behaviour="decrement_obeying_policy")
+    post_order(api, line_items=[line], inventory_behaviour=OBEY)
     assert get_available(variant) == 1
-    errors = get_order_errors(api, line_items=[line], inventory_behaviour="decrement_obeying_policy")
+    errors = get_order_errors(api, line_items=[line], inventory_behaviour=OBEY)
     assert errors == {"line_items.0.quantity": ["is more than the quantity in stock (1)"]}
     assert get_available(variant) == 1
     post_order(api, line_items=[line], inventory_behaviour="decrement_ignoring_policy")
@@ -435,9 +406,7 @@ def test_stock_is_taken_as_the_order_says(api: ApiClient, shop: Shop) -> None:
 def test_a_variant_that_may_be_oversold_is(api: ApiClient, shop: Shop) -> None:
     variant = make_variant(shop, stock=1, inventory_policy="continue")
 
-    post_order(
-        api, line_items=[{"variant_id": variant.pk, "quantity": 4}], inventory_behaviour="decrement_obeying_policy"
-    )
+    post_order(api, line_items=[{"variant_id": variant.pk, "quantity": 4}], inventory_behaviour=OBEY)
 
     assert get_available(variant) == -3
 
@@ -445,43 +414,36 @@ def test_a_variant_that_may_be_oversold_is(api: ApiClient, shop: Shop) -> None:
 def test_cancel_gives_the_stock_back_once(api: ApiClient, shop: Shop) -> None:
     variant = make_variant(shop, stock=3)
     line = {"variant_id": variant.pk, "quantity": 2}
-    order = post_order(
-        api, line_items=[line], inventory_behaviour="decrement_obeying_policy", financial_status="authorized"
-    )
+    order = post_order(api, line_items=[line], inventory_behaviour=OBEY, financial_status="authorized")
     path = f"orders/{order['id']}/cancel.json"
 
     response = api.post(path, {"reason": "customer"})
     second_response = api.post(path, {})
 
     cancelled = response.json()["order"]
-    assert response.status_code == 200
-    assert response.json()["notice"] == "Order has been canceled"
+    assert (response.status_code, response.json()["notice"]) == (200, "Order has been canceled")
     assert (cancelled["cancel_reason"], cancelled["fulfillment_status"]) == ("customer", "restocked")
     assert (cancelled["financial_status"], cancelled["current_total_price"]) == ("voided", "0.00")
     assert cancelled["line_items"][0]["current_quantity"] == 0
-    assert (second_response.status_code, second_response.json()) == (
-        422,
-        {"errors": {"base": ["The order is already canceled"]}},
-    )
+    assert get_errors(second_response) == {"base": ["The order is already canceled"]}
     assert get_available(variant) == 3
 
 
 def test_cancel_without_restock_leaves_stock_and_units(api: ApiClient, shop: Shop) -> None:
     variant = make_variant(shop, stock=3)
     lines = [{"variant_id": variant.pk, "quantity": 2}]
-    order = post_order(api, line_items=lines, inventory_behaviour="decrement_obeying_policy")
+    order = post_order(api, line_items=lines, inventory_behaviour=OBEY)
 
     cancelled = api.post(f"orders/{order['id']}/cancel.json", {"restock": False}).json()["order"]
 
     assert get_available(variant) == 1
     assert cancelled["line_items"][0]["current_quantity"] == 2
-    assert cancelled["line_items"][0]["fulfillable_quantity"] == 0
-    assert cancelled["fulfillment_status"] is None
+    assert (cancelled["line_items"][0]["fulfillable_quantity"], cancelled["fulfillment_status"]) == (0, None)
 
 
 def test_cancel_takes_its_parameters_from_the_query_too(api: ApiClient, shop: Shop) -> None:
     variant = make_variant(shop, stock=3)
-    order = post_order(api, line_items=[{"variant_id": variant.pk}], inventory_behaviour="decrement_obeying_policy")
+    order = post_order(api, line_items=[{"variant_id": variant.pk}], inventory_behaviour=OBEY)
     path = f"orders/{order['id']}/cancel.json"
 
     refused = [api.post(f"{path}?reason=whim"), api.post(f"{path}?restock=FALSE")]
@@ -510,26 +472,21 @@ def test_orders_are_closed_and_opened_again(api: ApiClient) -> None:
 
 def test_update_changes_what_may_be_changed_and_nothing_else(api: ApiClient) -> None:
     order = post_order(api, email="ada@example.com")
-    path = f"orders/{order['id']}.json"
+    body = {
+        **order,
+        "note": "Ring twice",
+        "tags": "b, a, B",
+        "email": "new@example.com",
+        "note_attributes": [{"name": "colour", "value": "red"}],
+        "shipping_address": {"address1": "123 Ship Street", "city": "Shipsville"},
+        "total_price": "1.00",
+        "financial_status": "paid",
+        "line_items": [],
+        "name": "#1",
+        "metafields": [{"key": "new", "value": "x", "type": "single_line_text_field", "namespace": "global"}],
+    }
 
-    changed = api.put(
-        path,
-        {
-            "order": {
-                **order,
-                "note": "Ring twice",
-                "tags": "b, a, B",
-                "email": "new@example.com",
-                "note_attributes": [{"name": "colour", "value": "red"}],
-                "shipping_address": {"address1": "123 Ship Street", "city": "Shipsville"},
-                "total_price": "1.00",
-                "financial_status": "paid",
-                "line_items": [],
-                "name": "#1",
-                "metafields": [{"key": "new", "value": "x", "type": "single_line_text_field", "namespace": "global"}],
-            }
-        },
-    ).json()["order"]
+    changed = api.put(f"orders/{order['id']}.json", {"order": body}).json()["order"]
 
     assert (changed["note"], changed["tags"], changed["email"]) == ("Ring twice", "a, b", "new@example.com")
     assert changed["shipping_address"]["city"] == "Shipsville"
@@ -539,7 +496,7 @@ def test_update_changes_what_may_be_changed_and_nothing_else(api: ApiClient) -> 
     assert len(api.get(f"orders/{order['id']}/metafields.json").json()["metafields"]) == 1
 
 
-def test_update_keeps_the_parts_of_an_address_that_it_does_not_name(api: ApiClient, shop: Shop) -> None:
+def test_update_keeps_the_parts_of_an_address_that_it_does_not_name(api: ApiClient) -> None:
     order = post_order(api, shipping_address=ADDRESS)
 
     def change_address(**parts: object) -> Json:
@@ -557,41 +514,28 @@ def test_update_keeps_the_parts_of_an_address_that_it_does_not_name(api: ApiClie
     assert second_result == abroad
     assert cleared is None
     assert change_address(city="Bonn")["first_name"] is None
-    refused = api.put(
-        f"orders/{order['id']}.json", {"order": {"shipping_address": {"country": "Narnia"}, "phone": "x"}}
-    )
-    assert "shipping_address.country" in refused.json()["errors"]
+    narnia = {"shipping_address": {"country": "Narnia"}, "phone": "x"}
+    assert "shipping_address.country" in get_errors(api.put(f"orders/{order['id']}.json", {"order": narnia}))
 
 
-def test_update_takes_an_order_from_its_customer(api: ApiClient, shop: Shop) -> None:
+def test_update_takes_an_order_from_its_customer(api: ApiClient) -> None:
     order = post_order(api, email="ada@example.com")
 
     changed = api.put(f"orders/{order['id']}.json", {"order": {"customer": None}}).json()["order"]
 
     assert changed["customer"] is None
-    with shop_scope(shop):
-        assert Customer.objects.get().orders_count == 0
+    assert Customer.objects.get().orders_count == 0
 
 
-def test_delete_takes_lines_and_transactions_along(api: ApiClient, shop: Shop) -> None:
+def test_delete_takes_lines_and_transactions_along(api: ApiClient) -> None:
     order = post_order(api, email="ada@example.com", financial_status="paid")
 
     response = api.delete(f"orders/{order['id']}.json")
 
     assert (response.status_code, response.json()) == (200, {})
-    with shop_scope(shop):
-        assert not LineItem.objects.exists()
-        assert not Transaction.objects.exists()
-        assert Customer.objects.get().orders_count == 0
-        assert Event.objects.filter(topic="orders/delete").count() == 1
+    assert (LineItem.objects.count(), Transaction.objects.count(), Customer.objects.get().orders_count) == (0, 0, 0)
+    assert Event.objects.filter(topic="orders/delete").count() == 1
     assert post_order(api)["name"] == "#1002"
-
-
-def test_an_order_paid_through_a_gateway_stays(api: ApiClient) -> None:
-    order = post_order(api, transactions=[{"kind": "sale", "amount": "238.47", "gateway": "cards"}])
-
-    assert api.delete(f"orders/{order['id']}.json").status_code == 422
-    assert api.get(f"orders/{order['id']}.json").status_code == 200
 
 
 def test_a_customer_with_orders_cannot_be_deleted(api: ApiClient) -> None:
@@ -611,8 +555,7 @@ def test_lists_show_open_orders_unless_the_status_says_otherwise(api: ApiClient)
         return [order["id"] for order in api.get("orders.json", **query).json()["orders"]]
 
     assert ids() == ids(status="open") == [opened]
-    assert ids(status="closed") == [closed]
-    assert ids(status="cancelled") == [cancelled]
+    assert (ids(status="closed"), ids(status="cancelled")) == ([closed], [cancelled])
     assert ids(status="any") == [cancelled, closed, opened]
     assert api.get("orders/count.json").json() == {"count": 1}
     assert api.get("orders/count.json", status="any").json() == {"count": 3}
@@ -627,19 +570,23 @@ def test_lists_take_every_filter(api: ApiClient, client_with: ClientWith) -> Non
     def ids(client: ApiClient = api, **query: object) -> list[int]:
         return [order["id"] for order in client.get("orders.json", **query).json()["orders"]]
 
-    assert ids(financial_status="paid") == [paid_row_id]
-    assert ids(financial_status="unpaid") == [foreign, row_id]
-    assert ids(financial_status="any") == [foreign, row_id, paid_row_id]
-    assert ids(fulfillment_status="shipped") == [row_id]
-    assert ids(fulfillment_status="unshipped") == ids(fulfillment_status="unfulfilled") == [foreign, paid_row_id]
-    assert ids(name="#1001") == ids(name="1001") == [paid_row_id]
-    assert ids(ids=f"{paid_row_id},{row_id}") == [row_id, paid_row_id]
-    assert ids(since_id=paid_row_id) == [row_id, foreign]
-    assert ids(processed_at_max="2026-01-03") == [paid_row_id]
-    assert ids(processed_at_min="2026-01-03") == [foreign, row_id]
-    assert ids(created_at_max="2026-01-03") == []
-    assert ids(updated_at_min="2026-01-03", limit=1) == [foreign]
-    assert ids(attribution_app_id=api.installation.app_id) == ids(attribution_app_id="current") == [row_id, paid_row_id]
+    everything, mine = [foreign, row_id, paid_row_id], [row_id, paid_row_id]
+    cases: list[tuple[JsonObject, list[int]]] = [
+        ({"financial_status": "paid"}, [paid_row_id]),
+        ({"financial_status": "unpaid"}, [foreign, row_id]),
+        ({"financial_status": "any"}, everything),
+        ({"fulfillment_status": "shipped"}, [row_id]),
+        *(({"fulfillment_status": status}, [foreign, paid_row_id]) for status in ("unshipped", "unfulfilled")),
+        *(({"name": name}, [paid_row_id]) for name in ("#1001", "1001")),
+        ({"ids": f"{paid_row_id},{row_id}"}, mine),
+        ({"since_id": paid_row_id}, [row_id, foreign]),
+        ({"processed_at_max": "2026-01-03"}, [paid_row_id]),
+        ({"processed_at_min": "2026-01-03"}, [foreign, row_id]),
+        ({"created_at_max": "2026-01-03"}, []),
+        ({"updated_at_min": "2026-01-03", "limit": 1}, [foreign]),
+        *(({"attribution_app_id": app}, mine) for app in (api.installation.app_id, "current")),
+    ]
+    assert [(query, ids(**query)) for query, _ in cases] == cases
     assert ids(stranger, attribution_app_id="current") == [foreign]
     for bad in ({"status": "x"}, {"financial_status": "x"}, {"attribution_app_id": "x"}, {"processed_at_min": "x"}):
         assert api.get("orders.json", **bad).status_code == 400
@@ -655,21 +602,14 @@ def test_orders_of_a_customer_are_that_customers(api: ApiClient) -> None:
     assert api.get("customers/999/orders.json").status_code == 404
 
 
-def test_writes_record_what_happened_without_personal_data(api: ApiClient, shop: Shop) -> None:
+def test_writes_record_what_happened_without_personal_data(api: ApiClient) -> None:
     order = post_order(api, email="ada@example.com", financial_status="paid")
     api.put(f"orders/{order['id']}.json", {"order": {"email": "new@example.com", "tags": "x"}})
     api.post(f"orders/{order['id']}/cancel.json")
 
-    with shop_scope(shop):
-        events = list(Event.objects.filter(topic__startswith="order").order_by("pk"))
-    assert [event.topic for event in events] == [
-        "orders/create",
-        "order_transactions/create",
-        "orders/paid",
-        "orders/updated",
-        "orders/updated",
-        "orders/cancelled",
-    ]
+    events = list(Event.objects.filter(topic__startswith="order").order_by("pk"))
+    topics = "orders/create order_transactions/create orders/paid orders/updated orders/updated orders/cancelled"
+    assert [event.topic for event in events] == topics.split()
     assert events[3].changes == {"email": ["(hidden)", "(hidden)"], "tags": ["", "(hidden)"]}
     assert {event.actor for event in events} == {f"app:{api.installation.app_id}"}
 
@@ -679,8 +619,7 @@ def test_units_count_as_sold_once_they_are_paid(api: ApiClient, shop: Shop) -> N
     order = post_order(api, line_items=[{"variant_id": variant.pk, "quantity": 3}])
 
     def get_units_sold() -> int:
-        with shop_scope(shop):
-            return Product.objects.get(pk=variant.product_id).units_sold
+        return Product.objects.get(pk=variant.product_id).units_sold
 
     assert get_units_sold() == 0
     api.post(f"orders/{order['id']}/transactions.json", {"transaction": {"kind": "sale", "amount": "30.00"}})
@@ -690,8 +629,6 @@ def test_units_count_as_sold_once_they_are_paid(api: ApiClient, shop: Shop) -> N
 
 
 def test_cached_renderings_equal_new_renderings(api: ApiClient, full_order: JsonObject) -> None:
-    from apps.core.rest.reading import render_cache
-
     path = f"orders/{full_order['id']}"
     writes: list[Callable[[], Response]] = [
         lambda: api.put(f"{path}.json", {"order": {"note": "a"}}),
@@ -707,40 +644,17 @@ def test_cached_renderings_equal_new_renderings(api: ApiClient, full_order: Json
         assert api.get(f"{path}.json").json() == body
 
 
-def test_receipts_are_sent_by_a_worker(api: ApiClient, shop: Shop, mailoutbox: list[EmailMessage]) -> None:
-    from apps.core.jobs import queue as jobs
-    from apps.core.jobs.models import Job
-
-    post_order(api, email="ada@example.com", send_receipt=True)
-    with shop_scope(shop):
-        job = Job.objects.get(task="orders.receipt")
-    jobs.run_job(job.key)
-
-    assert [mail.to for mail in mailoutbox] == [["ada@example.com"]]
-    assert "238.47 USD" in mailoutbox[0].body
-
-
-def test_processed_at_defaults_to_now(api: ApiClient, shop: Shop) -> None:
-    before = timezone.now()
-    order = post_order(api)
-
-    with shop_scope(shop):
-        assert Order.objects.get(pk=order["id"]).processed_at >= before
-
-
 def test_a_best_seller_is_deleted_without_reading_or_naming_its_lines(api: ApiClient, shop: Shop) -> None:
     def statements(count: int) -> tuple[int, int]:
         """Delete a product with ``count`` orders; return the number of SQL statements and the length of the longest."""
         variant = make_variant(shop, sku=f"SKU-{count}")
         line = {"variant_id": variant.pk, "title": "Mug", "price": Decimal("1.00"), "quantity": 1}
         orders = [make_order(shop, lines=[line, line]) for _ in range(count)]
-        with shop_scope(shop):
-            before = dict(Order.objects.values_list("pk", "version"))
+        before = dict(Order.objects.values_list("pk", "version"))
         with CaptureQueriesContext(connection) as queries:
             assert api.delete(f"products/{variant.product_id}.json").status_code == 200
-        with shop_scope(shop):
-            assert not LineItem.objects.filter(variant_id=variant.pk).exists()
-            after = dict(Order.objects.values_list("pk", "version"))
+        assert not LineItem.objects.filter(variant_id=variant.pk).exists()
+        after = dict(Order.objects.values_list("pk", "version"))
         assert all(after[order.pk] > before[order.pk] for order in orders)
         return len(queries), max(len(query["sql"]) for query in queries.captured_queries)
 

@@ -1,12 +1,9 @@
-"""Tests for orders in the export and erasure of customer data, and for creation hooks."""
-
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
 from apps.orders.domain import hooks, updates
@@ -15,14 +12,15 @@ from apps.orders.models import Order
 from tests.support.api_client import ApiClient
 from tests.support.factories.orders import make_order
 
+pytestmark = pytest.mark.usefixtures("in_shop")
+
 
 def test_export_hands_over_a_persons_orders(shop: Shop) -> None:
     order = make_order(shop, email="ada@example.com", note="Ring twice")
     make_order(shop, email="bob@example.com")
 
-    with shop_scope(shop):
-        assert order.customer_id is not None
-        exported = personal_data.collect_data(Customer.objects.get(pk=order.customer_id))
+    assert order.customer_id is not None
+    exported = personal_data.collect_data(Customer.objects.get(pk=order.customer_id))
 
     assert [item["name"] for item in exported["orders"]] == [order.name]
     assert (exported["orders"][0]["note"], exported["orders"][0]["email"]) == ("Ring twice", "ada@example.com")
@@ -31,14 +29,8 @@ def test_export_hands_over_a_persons_orders(shop: Shop) -> None:
 
 def test_redaction_keeps_what_book_keeping_needs(api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     address = {"first_name": "Ada", "address1": "Storgatan 1", "country": "Sweden", "country_code": "SE"}
-    order = make_order(
-        shop,
-        email="ada@example.com",
-        phone="+4681234567",
-        note="Ring",
-        shipping_address=address,
-        browser_ip="192.0.2.1",
-    )
+    texts = {"email": "ada@example.com", "phone": "+4681234567", "note": "Ring", "browser_ip": "192.0.2.1"}
+    order = make_order(shop, shipping_address=address, **texts)
     api.get(f"orders/{order.pk}.json")
     erased: list[Any] = []
 
@@ -46,25 +38,18 @@ def test_redaction_keeps_what_book_keeping_needs(api: ApiClient, shop: Shop, mon
         erased.extend(ids)
 
     monkeypatch.setitem(hooks.erasure_hooks, "test", hook)
-    with shop_scope(shop):
-        updates.add_comment(order, "Ada called", actor="system", at=timezone.now())
-        personal_data.redact_customer(Customer.objects.get(), actor="system", at=timezone.now())
+    updates.add_comment(order, "Ada called", actor="system", at=timezone.now())
+    personal_data.redact_customer(Customer.objects.get(), actor="system", at=timezone.now())
 
     response = api.get(f"orders/{order.pk}.json")
     displayed_order = response.json()["order"]
     assert b"Ada" not in response.content
     assert b"ada@" not in response.content
-    assert (
-        displayed_order["email"],
-        displayed_order["phone"],
-        displayed_order["note"],
-        displayed_order["browser_ip"],
-    ) == ("", None, None, None)
+    assert [displayed_order[name] for name in texts] == ["", None, None, None]
     assert displayed_order["shipping_address"]["country_code"] == "SE"
     assert (displayed_order["total_price"], displayed_order["name"]) == ("20.00", "#1001")
     assert erased == [order.pk]
-    with shop_scope(shop):
-        assert not order.comments.exists()
+    assert not order.comments.exists()
 
 
 def test_hooks_take_part_in_creations_and_can_refuse(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,5 +64,4 @@ def test_hooks_take_part_in_creations_and_can_refuse(shop: Shop, monkeypatch: py
         make_order(shop, other_members={"fulfillments": [{"location_id": 1}]})
 
     assert observed == [{"fulfillments": [{"location_id": 1}]}]
-    with shop_scope(shop):
-        assert not Order.objects.exists()
+    assert not Order.objects.exists()

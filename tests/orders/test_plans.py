@@ -1,5 +1,3 @@
-"""Tests for query plans: both databases use the indexes when a shop has many orders."""
-
 from datetime import timedelta
 
 import pytest
@@ -25,7 +23,6 @@ IN_ORDER = () if services.is_postgres() else ("orders_order_by_shop", "orders_or
 
 
 def add_crowd(shop: Shop) -> None:
-    """Fill a shop with enough orders that a sequential scan would be clearly slower than an index."""
     start = timezone.now() - timedelta(days=ROWS)
     with shop_scope(shop):
         buyers = Customer.objects.bulk_create([Customer(shop=shop, first_name=f"Buyer{n}") for n in range(600)])
@@ -54,7 +51,7 @@ def add_crowd(shop: Shop) -> None:
         planner_statistics.analyze_tables()
 
 
-pytestmark = pytest.mark.shop_with(fill=add_crowd)
+pytestmark = [pytest.mark.shop_with(fill=add_crowd), pytest.mark.usefixtures("in_shop")]
 
 
 def _closed(at: object) -> Attrs:
@@ -73,21 +70,19 @@ def _closed(at: object) -> Attrs:
         ({"processed_at_max": EARLY}, {"orders_order_by_processing", *IN_ORDER}),
     ],
 )
-def test_filters_read_an_index(shop: Shop, query: dict[str, str], indexes: set[str]) -> None:
-    with shop_scope(shop):
-        matches = apply_filters(OrderFilter, query, Order.objects.all())
-        text = str(filter_by_cursor(matches, ("-id",), None).values_list("pk")[:51].explain())
+def test_filters_read_an_index(query: dict[str, str], indexes: set[str]) -> None:
+    matches = apply_filters(OrderFilter, query, Order.objects.all())
+    text = str(filter_by_cursor(matches, ("-id",), None).values_list("pk")[:51].explain())
 
     assert any(index in text for index in indexes), text
     assert "SCAN orders_order" not in text.replace("SCAN orders_order USING", "")
     assert "Seq Scan on orders_order" not in text
 
 
-def test_orders_of_a_customer_read_an_index(shop: Shop) -> None:
-    with shop_scope(shop):
-        buyer = Customer.objects.latest("pk")
-        orders = Order.objects.filter(customer=buyer, status="closed")
-        text = str(filter_by_cursor(orders, ("-id",), None).values_list("pk")[:51].explain())
+def test_orders_of_a_customer_read_an_index() -> None:
+    buyer = Customer.objects.latest("pk")
+    orders = Order.objects.filter(customer=buyer, status="closed")
+    text = str(filter_by_cursor(orders, ("-id",), None).values_list("pk")[:51].explain())
 
     assert "orders_order_by_customer" in text or "orders_order_of_customer" in text, text
 
@@ -102,7 +97,7 @@ def test_orders_of_a_customer_read_an_index(shop: Shop) -> None:
         ("tags <> '' AND string_to_array(upper(tags), ', ') @> ARRAY['NOSUCH']", ROWS / 400),
     ],
 )
-def test_the_number_of_orders_with_a_channel_or_tag_is_estimated(shop: Shop, condition: str, there: float) -> None:
+def test_the_number_of_orders_with_a_channel_or_tag_is_estimated(condition: str, there: float) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (FORMAT JSON) SELECT id FROM orders_order WHERE {condition}")
         (((plan,),),) = cursor.fetchall()
@@ -112,7 +107,7 @@ def test_the_number_of_orders_with_a_channel_or_tag_is_estimated(shop: Shop, con
 
 
 @pytest.mark.postgres
-def test_few_orders_next_to_a_large_shop_are_read_by_their_shop(shop: Shop) -> None:
+def test_few_orders_next_to_a_large_shop_are_read_by_their_shop() -> None:
     query_plan = _plan_for_every_shop()
     assert "orders_order_pkey" not in query_plan, query_plan
 

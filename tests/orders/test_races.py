@@ -1,5 +1,3 @@
-"""Concurrency tests on PostgreSQL: order numbers, stock, customers and payments."""
-
 import threading
 from collections.abc import Callable
 from decimal import Decimal
@@ -11,7 +9,6 @@ from django.utils import timezone
 
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
 from apps.customers.models import Customer
 from apps.inventory.models import StockMovement
@@ -22,40 +19,32 @@ from apps.orders.models import Order, OrderCounter, Transaction
 from tests.support.databases.races import run_concurrently, run_unguarded, without_constraint
 from tests.support.factories.orders import get_available, make_order, make_variant
 
-pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
-
-
-def build_numbered_works(count: int, work: Callable[[int], object]) -> list[Callable[[], object]]:
-    """Return ``count`` functions that call ``work`` with the numbers from 0."""
-    return [partial(work, number) for number in range(count)]
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_shop")]
 
 
 @pytest.mark.race(control="test_numbers_repeat_without_the_lock")
 def test_numbers_have_no_gaps_and_no_repeats(shop: Shop) -> None:
-    run_concurrently(
-        shop,
-        *build_numbered_works(20, lambda n: make_order(shop, transactions=[{"kind": "refund"}] if n % 4 == 0 else [])),
-    )
+    # Every fourth order is refused.
+    refused, created = partial(make_order, shop, transactions=[{"kind": "refund"}]), partial(make_order, shop)
+    run_concurrently(shop, *[refused, created, created, created] * 5)
 
-    with shop_scope(shop):
-        assert sorted(Order.objects.values_list("number", flat=True)) == list(range(1, 16))
-        assert OrderCounter.objects.get().last_number == 15
+    assert sorted(Order.objects.values_list("number", flat=True)) == list(range(1, 16))
+    assert OrderCounter.objects.get().last_number == 15
 
 
 def test_numbers_repeat_without_the_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock: all orders read the same counter, so their numbers are equal."""
-    with shop_scope(shop):
-        OrderCounter.objects.create(shop=shop)
+    OrderCounter.objects.create(shop=shop)
     barrier = threading.Barrier(5)
 
-    def careless(_: int) -> int:
+    def careless() -> int:
         with transaction.atomic():
             last = OrderCounter.objects.get().last_number
             barrier.wait()
             OrderCounter.objects.update(last_number=last + 1)
             return last + 1
 
-    assert run_concurrently(shop, *build_numbered_works(5, careless)) == [1] * 5
+    assert run_concurrently(shop, *[careless] * 5) == [1] * 5
 
 
 @pytest.mark.race(control="inventory/test_stock_races.py::test_concurrent_sales_oversell_without_the_guard")
@@ -63,22 +52,16 @@ def test_twenty_takers_of_five_units(shop: Shop) -> None:
     variant = make_variant(shop, stock=5)
     line = {"variant_id": variant.pk, "quantity": 1}
 
-    outcomes = run_concurrently(
-        shop,
-        *build_numbered_works(
-            20, lambda _: make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
-        ),
-    )
+    take = partial(make_order, shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
+    outcomes = run_concurrently(shop, *[take] * 20)
 
     assert sum(isinstance(outcome, Order) for outcome in outcomes) == 5
     assert sum(isinstance(outcome, NotEnoughStock) for outcome in outcomes) == 15
     assert get_available(variant) == 0
-    with shop_scope(shop):
-        assert Order.objects.count() == 5
-        stock_movements = StockMovement.objects.filter(item=variant.inventory_item, reason="sale")
-        assert sorted(stock_movements.values_list("reference", flat=True)) == sorted(
-            Order.objects.values_list("name", flat=True)
-        )
+    assert Order.objects.count() == 5
+    stock_movements = StockMovement.objects.filter(item=variant.inventory_item, reason="sale")
+    names = sorted(Order.objects.values_list("name", flat=True))
+    assert sorted(stock_movements.values_list("reference", flat=True)) == names
 
 
 @pytest.mark.race(control="test_units_are_restocked_twice_without_the_orders_lock")
@@ -93,15 +76,14 @@ def test_takers_and_cancellations_at_once_leave_the_ledger_right(shop: Shop) -> 
             return make_order(shop, **options)
         return transitions.cancel_order(placed[(number - 8) // 2], actor="system", at=timezone.now())
 
-    outcomes = run_concurrently(shop, *build_numbered_works(16, work))
+    outcomes = run_concurrently(shop, *[partial(work, number) for number in range(16)])
 
     refused = [outcome for outcome in outcomes[8:] if isinstance(outcome, DomainError)]
     assert len(refused) == 4, "each order is cancelled once"
-    with shop_scope(shop):
-        open_orders = Order.objects.filter(status="open").count()
-        moved = sum(StockMovement.objects.filter(item=variant.inventory_item).values_list("delta", flat=True))
-        assert get_available(variant) == 6 - open_orders == moved >= 0
-        assert Customer.objects.get().orders_count == Order.objects.count()
+    open_orders = Order.objects.filter(status="open").count()
+    moved = sum(StockMovement.objects.filter(item=variant.inventory_item).values_list("delta", flat=True))
+    assert get_available(variant) == 6 - open_orders == moved >= 0
+    assert Customer.objects.get().orders_count == Order.objects.count()
 
 
 def test_units_are_restocked_twice_without_the_orders_lock(shop: Shop) -> None:
@@ -120,77 +102,60 @@ def test_units_are_restocked_twice_without_the_orders_lock(shop: Shop) -> None:
 
 @pytest.mark.race(control="test_one_customer_is_created_twice_without_the_unique_key")
 def test_two_orders_of_one_new_customer_make_one(shop: Shop) -> None:
-    outcomes = run_concurrently(
-        shop,
-        *build_numbered_works(10, lambda n: make_order(shop, email="ada@example.com" if n % 2 else "ADA@example.com")),
-    )
+    works = [partial(make_order, shop, email=email) for email in ("ada@example.com", "ADA@example.com")]
+    outcomes = run_concurrently(shop, *works * 5)
 
     assert all(isinstance(outcome, Order) for outcome in outcomes)
-    with shop_scope(shop):
-        assert Customer.objects.get().orders_count == 10
+    assert Customer.objects.get().orders_count == 10
 
 
 def test_one_customer_is_created_twice_without_the_unique_key(shop: Shop) -> None:
     """Show what goes wrong without the unique key: neither order finds a customer, so each order creates one."""
-
-    def order() -> Order:
-        return make_order(shop, email="ada@example.com")
+    order = partial(make_order, shop, email="ada@example.com")
 
     with without_constraint(Customer, "shop_id", "email_key"):
         run_unguarded(shop, order, order)
 
-        with shop_scope(shop):
-            assert list(Customer.objects.values_list("orders_count", flat=True)) == [1, 1]
+        assert list(Customer.objects.values_list("orders_count", flat=True)) == [1, 1]
+
+
+def build_payment_work(order: Order, kind: str, amount: str) -> Callable[[], object]:
+    attrs = {"kind": kind, "amount": Decimal(amount)}
+    return lambda: payments.create_transaction(order, attrs, actor="system", at=timezone.now())
 
 
 @pytest.mark.race(control="test_captures_exceed_the_authorization_without_the_orders_lock")
 def test_captures_at_once_never_take_more_than_was_authorized(shop: Shop) -> None:
     order = make_order(shop, financial_status="authorized", email="ada@example.com")
-    capture = {"kind": "capture", "amount": Decimal("6.00")}
 
-    outcomes = run_concurrently(
-        shop,
-        *build_numbered_works(
-            10, lambda _: payments.create_transaction(order, capture, actor="system", at=timezone.now())
-        ),
-    )
+    outcomes = run_concurrently(shop, *[build_payment_work(order, "capture", "6.00")] * 10)
 
     assert sum(isinstance(outcome, PaymentRefused) for outcome in outcomes) == 7
-    with shop_scope(shop):
-        order.refresh_from_db()
-        assert (order.total_paid, order.financial_status) == (Decimal("18.00"), "partially_paid")
-        assert Customer.objects.get().total_spent == Decimal("18.00")
+    order.refresh_from_db()
+    assert (order.total_paid, order.financial_status) == (Decimal("18.00"), "partially_paid")
+    assert Customer.objects.get().total_spent == Decimal("18.00")
 
 
 @pytest.mark.race(control="test_captures_exceed_the_authorization_without_the_orders_lock")
 def test_captures_and_sales_at_once_never_take_more_than_is_owed(shop: Shop) -> None:
     order = make_order(shop, transactions=[{"kind": "authorization", "amount": Decimal("20.00")}] * 2)
-    ways = ({"kind": "capture", "amount": Decimal("6.00")}, {"kind": "sale", "amount": Decimal("6.00")})
+    works = [build_payment_work(order, kind, "6.00") for kind in ("capture", "sale")]
 
-    outcomes = run_concurrently(
-        shop,
-        *build_numbered_works(
-            12, lambda n: payments.create_transaction(order, ways[n % 2], actor="system", at=timezone.now())
-        ),
-    )
+    outcomes = run_concurrently(shop, *works * 6)
 
     assert sum(isinstance(outcome, PaymentRefused) for outcome in outcomes) == 9
-    with shop_scope(shop):
-        order.refresh_from_db()
-        assert order.total_paid == Decimal("18.00")
+    order.refresh_from_db()
+    assert order.total_paid == Decimal("18.00")
 
 
 def test_captures_exceed_the_authorization_without_the_orders_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock and the unique key: both captures see the full authorized amount."""
     order = make_order(shop, financial_status="authorized")
 
-    def capture() -> object:
-        attrs = {"kind": "capture", "amount": Decimal("12.00")}
-        return payments.create_transaction(order, attrs, actor="system", at=timezone.now())
+    capture = build_payment_work(order, "capture", "12.00")
 
     with without_constraint(Transaction, "order_id", "sequence"):
         run_unguarded(shop, capture, capture, locks={"orders_order"})
 
-        with shop_scope(shop):
-            captured = Transaction.objects.filter(order=order, kind="capture").values_list("amount", flat=True)
-            assert sum(captured) == Decimal("24.00") > order.total_price
+        captured = Transaction.objects.filter(order=order, kind="capture").values_list("amount", flat=True)
+        assert sum(captured) == Decimal("24.00") > order.total_price

@@ -1,1 +1,0 @@
-"""Tests for the guarded HTTP client, on loopback sockets only."""

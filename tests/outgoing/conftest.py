@@ -1,5 +1,3 @@
-"""Fixtures for the HTTP client tests: servers, host names and settings."""
-
 import socket
 from collections.abc import Iterator
 
@@ -11,7 +9,6 @@ from tests.support.servers.http import Behavior, FakeResolver, Serve, Server, Si
 
 @pytest.fixture
 def run_server() -> Iterator[Serve]:
-    """Return a function that starts a server: `run_server(behave, host="127.0.0.1", tls=None)`."""
     servers: list[Server] = []
 
     def start(behave: Behavior, **options: object) -> Server:
@@ -25,7 +22,6 @@ def run_server() -> Iterator[Serve]:
 
 @pytest.fixture
 def silent_server() -> Iterator[SilentServer]:
-    """Yield a server that clients must not reach."""
     listening = SilentServer()
     yield listening
     listening.close()
@@ -42,7 +38,6 @@ def outgoing_settings(settings: Settings) -> Settings:
 
 @pytest.fixture
 def fake_resolver(monkeypatch: pytest.MonkeyPatch) -> FakeResolver:
-    """Return a DNS resolver that the test controls."""
     resolver = FakeResolver()
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
     return resolver

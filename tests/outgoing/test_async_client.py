@@ -1,8 +1,3 @@
-"""Tests for the asynchronous HTTP client: the SSRF guard, and misbehaving servers.
-
-See checks W2 to W7 in docs/reliability.md.
-"""
-
 import asyncio
 import socket
 import time
@@ -30,8 +25,6 @@ Calls = list[tuple[Reply | HttpRequestFailed, Progress]]
 
 
 def post_concurrently(*urls: str, times: int = 1) -> Calls:
-    """Send ``times`` POST requests to each URL, to all URLs concurrently, and return the results."""
-
     async def run() -> Calls:
         async with AsyncClient() as client:
             return [
@@ -104,7 +97,6 @@ def test_time_and_size_of_each_response_are_limited(run_server: Serve, allow_loo
 
 
 def test_connections_are_reused_and_a_stale_connection_is_no_failure(run_server: Serve, allow_loopback: None) -> None:
-    """Check requests after the server has closed the reused connection."""
     server = run_server(send_response(b"ok"))
 
     calls = post_concurrently(server.url, times=5)
@@ -165,7 +157,6 @@ def test_the_socket_is_guarded_after_the_url_check(
 def test_a_private_address_is_reached_without_guard(
     silent_server: SilentServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Show what goes wrong without the check at the socket: the client connects."""
     target = Target("http", "127.0.0.1", silent_server.port, "/")
     monkeypatch.setattr(async_client, "_check_url", lambda url: target)
     monkeypatch.setattr(async_client, "check_addresses", lambda host, records: None)

@@ -1,5 +1,3 @@
-"""Tests for successful downloads and calls, and for the guard against forbidden addresses (W2 to W5, W7)."""
-
 import socket
 from collections.abc import Callable
 
@@ -11,6 +9,7 @@ from apps.core.http.sync_client import CALLBACK, Limits, download_file, send_req
 from tests.outgoing.test_ssrf_guard import PRIVATE_HOSTS
 from tests.support.servers.http import FakeResolver, Serve, SilentServer, send_response
 
+NOT_ALLOWED = "^address not allowed$"
 QUICK = Limits(max_bytes=64 * 1024, total_seconds=1, connect_seconds=0.5)
 CLIENTS = [
     pytest.param(lambda url: download_file(url, limits=QUICK), id="fetch"),
@@ -86,10 +85,9 @@ def test_proxies_and_credentials_of_the_environment_are_ignored(
 @pytest.mark.parametrize("call", CLIENTS)
 @pytest.mark.parametrize("host", [*PRIVATE_HOSTS, socket.gethostname()])
 def test_private_hosts_are_refused(silent_server: SilentServer, call: Callable[[str], object], host: str) -> None:
-    with pytest.raises(HttpRequestRefused) as error_info:
+    with pytest.raises(HttpRequestRefused, match=NOT_ALLOWED):
         call(f"https://{host}:{silent_server.port}/")
 
-    assert str(error_info.value) == "address not allowed"
     assert not silent_server.was_broken()
 
 
@@ -100,10 +98,9 @@ def test_names_of_private_addresses_are_never_connected(
 ) -> None:
     fake_resolver.answers["shop.example"] = [[address]]
 
-    with pytest.raises(HttpRequestRefused) as error_info:
+    with pytest.raises(HttpRequestRefused, match=NOT_ALLOWED):
         call(f"https://shop.example:{silent_server.port}/")
 
-    assert str(error_info.value) == "address not allowed"
     assert not silent_server.was_broken()
     assert fake_resolver.lookups == ["shop.example"]
 
@@ -126,7 +123,7 @@ def test_the_vetted_address_is_connected(run_server: Serve, fake_resolver: FakeR
         assert download.file.read() == b"vetted"
     # With a second lookup, the client could connect to a different address.
     assert fake_resolver.lookups == ["shop.example"]
-    with pytest.raises(HttpRequestRefused, match=r"^address not allowed$"):
+    with pytest.raises(HttpRequestRefused, match=NOT_ALLOWED):
         download_file(f"http://shop.example:{vetted.port}/", limits=QUICK)
 
     assert len(vetted.requests) == 1
@@ -139,7 +136,7 @@ def test_one_private_record_is_enough(
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     fake_resolver.answers["shop.example"] = [["127.0.0.1", "10.0.0.1"]]
 
-    with pytest.raises(HttpRequestRefused, match=r"^address not allowed$"):
+    with pytest.raises(HttpRequestRefused, match=NOT_ALLOWED):
         download_file(f"http://shop.example:{silent_server.port}/", limits=QUICK)
 
     assert not silent_server.was_broken()
@@ -160,7 +157,7 @@ def test_the_next_record_is_tried_too(run_server: Serve, fake_resolver: FakeReso
 def test_fetch_vets_each_redirect(run_server: Serve, silent_server: SilentServer, status: str, host: str) -> None:
     server = run_server(send_response(b"", f"Location: http://{host}:{silent_server.port}/", status=status))
 
-    with pytest.raises(HttpRequestRefused, match=r"^address not allowed$"):
+    with pytest.raises(HttpRequestRefused, match=NOT_ALLOWED):
         download_file(server.url, limits=QUICK)
 
     assert not silent_server.was_broken()
@@ -231,17 +228,15 @@ def test_request_follows_no_redirect(run_server: Serve, silent_server: SilentSer
     ("url", "reason"),
     [
         ("http://shop.example/", "the URL must use https"),
-        ("//shop.example/", "the URL must use https"),
         ("https://good\\@127.0.0.1/", "the URL is not a valid URL"),
         ("https://a:b@shop.example/", "the URL must not contain a user name or password"),
         ("https://shop.example:22/", "the URL must use port 80, 443, or 1024 and above"),
     ],
 )
 def test_request_refuses_urls_by_their_text(fake_resolver: FakeResolver, url: str, reason: str) -> None:
-    with pytest.raises(HttpRequestRefused) as error_info:
+    with pytest.raises(HttpRequestRefused, match=f"^{reason}$"):
         send_request("POST", url)
 
-    assert str(error_info.value) == reason
     assert fake_resolver.lookups == []
 
 

@@ -1,5 +1,3 @@
-"""Unit tests for the SSRF guard: addresses, settings and DNS records."""
-
 import socket
 import sys
 from ipaddress import ip_address
@@ -27,53 +25,14 @@ REFUSED = r"^is not an allowed address$"
 BOTH = ("http", "https")
 
 PRIVATE_HOSTS = [
-    "127.0.0.1",
-    "127.0.0.1.",
-    "127.1",
-    "2130706433",
-    "0x7f.1",
-    "0x7f000001",
-    "0177.0.0.1",
-    "①②⑦.0.0.1",
-    "127。0。0。1",
-    "127.0.0.%31",
-    "0",
-    "0.0.0.0",
-    "[::1]",
-    "[::]",
-    "[::ffff:127.0.0.1]",
-    "[::ffff:169.254.169.254]",
-    "[::127.0.0.1]",
-    "[64:ff9b::a9fe:a9fe]",
-    "[64:ff9b:1::1]",
-    "[2002:7f00:1::]",
-    "[fe80::1%eth0]",
-    "[fe80::1%25eth0]",
-    "[fe80::1]",
-    "[fec0::1]",
-    "[fd00::1]",
-    "[ff02::1]",
-    "169.254.169.254",
-    "100.64.0.1",
-    "10.0.0.1",
-    "10.255.255.255",
-    "172.16.0.1",
-    "172.31.255.255",
-    "192.168.0.1",
-    "192.0.0.8",
-    "192.0.2.1",
-    "192.88.99.1",
-    "198.18.0.1",
-    "224.0.0.1",
-    "240.0.0.1",
-    "255.255.255.255",
-    "localhost",
-    "LOCALHOST.",
-    "db.localhost",
-    "redis",
-    "printer.local",
-    "metadata.google.internal",
-    "nas.home.arpa",
+    *["127.0.0.1", "127.0.0.1.", "127.1", "2130706433", "0x7f.1", "0x7f000001", "0177.0.0.1", "①②⑦.0.0.1"],
+    *["127。0。0。1", "127.0.0.%31", "0", "0.0.0.0", "169.254.169.254", "100.64.0.1", "10.0.0.1", "10.255.255.255"],
+    *["172.16.0.1", "172.31.255.255", "192.168.0.1", "192.0.0.8", "192.0.2.1", "192.88.99.1", "198.18.0.1"],
+    *["224.0.0.1", "240.0.0.1", "255.255.255.255"],
+    *["[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:169.254.169.254]", "[::127.0.0.1]", "[64:ff9b::a9fe:a9fe]"],
+    *["[64:ff9b:1::1]", "[2002:7f00:1::]", "[fe80::1%eth0]", "[fe80::1%25eth0]", "[fe80::1]", "[fec0::1]"],
+    *["[fd00::1]", "[ff02::1]"],
+    *["localhost", "LOCALHOST.", "db.localhost", "redis", "printer.local", "metadata.google.internal", "nas.home.arpa"],
 ]
 
 
@@ -116,47 +75,28 @@ def test_vet_url_refuses_a_public_address_of_this_machine(monkeypatch: pytest.Mo
         check_url(f"https://{PUBLIC}/", schemes=["https"])
 
 
-@pytest.mark.parametrize(
-    ("url", "reason"),
-    [
-        ("http://shop.example/", "must use https"),
-        ("ftp://shop.example/", "must use https"),
-        ("file:///etc/passwd", "must use https"),
-        ("gopher://shop.example/", "must use https"),
-        ("javascript:alert(1)", "must use https"),
-        ("//shop.example/", "must use https"),
-        ("/hook", "must use https"),
-        ("", "must use https"),
-        ("https://good\\@127.0.0.1/", "is not a valid URL"),
-        ("https://shop.example/a\\b", "is not a valid URL"),
-        ("https://shop.exa\tmple/", "is not a valid URL"),
-        ("https://shop.example/\r\nX: y", "is not a valid URL"),
-        (" https://shop.example/", "is not a valid URL"),
-        ("https://shop.example/a b", "is not a valid URL"),
-        ("https://shop.example/\ud800", "is not a valid URL"),
-        ("https://shop.example/" + "a" * 4096, "is not a valid URL"),
-        ("https:///hook", "is not a valid URL"),
-        ("https://shop..example/", "is not a valid URL"),
-        ("https://sh$op.example/", "is not a valid URL"),
-        ("https://xn--a\u0378.example/", "is not a valid URL"),
-        (f"https://{'a' * 64}.example/", "is not a valid URL"),
-        ("https://[::1/", "is not a valid URL"),
-        ("https://shop.example:99999/", "is not a valid URL"),
-        ("https://shop.example:８０/", "is not a valid URL"),
-        ("https://shop.example:-1/", "is not a valid URL"),
-        ("https://user:pass@shop.example/", "must not contain a user name or password"),
-        ("https://@shop.example/", "must not contain a user name or password"),
-        ("https://shop.example/#@127.0.0.1/", "must not contain a fragment"),
-        ("https://shop.example:22/", "must use port 80, 443, or 1024 and above"),
-        ("https://shop.example:0/", "must use port 80, 443, or 1024 and above"),
-        ("https://shop.example:1023/", "must use port 80, 443, or 1024 and above"),
-    ],
-)
-def test_vet_url_says_which_rule_a_url_breaks(url: str, reason: str) -> None:
-    with pytest.raises(UrlRefused) as error_info:
-        check_url(url, schemes=["https"])
+HOST = "https://shop.example"
+BROKEN_RULES = {
+    "must use https": (
+        *("http://shop.example/", "ftp://shop.example/", "file:///etc/passwd", "gopher://shop.example/"),
+        *("javascript:alert(1)", "//shop.example/", "/hook", ""),
+    ),
+    "is not a valid URL": (
+        *("https://good\\@127.0.0.1/", f"{HOST}/a\\b", "https://shop.exa\tmple/", f"{HOST}/\r\nX: y", f" {HOST}/"),
+        *(f"{HOST}/a b", f"{HOST}/\ud800", f"{HOST}/" + "a" * 4096, "https:///hook", "https://shop..example/"),
+        *("https://sh$op.example/", "https://xn--a\u0378.example/", f"https://{'a' * 64}.example/", "https://[::1/"),
+        *(f"{HOST}:99999/", f"{HOST}:８０/", f"{HOST}:-1/"),
+    ),
+    "must not contain a user name or password": ("https://user:pass@shop.example/", "https://@shop.example/"),
+    "must not contain a fragment": (f"{HOST}/#@127.0.0.1/",),
+    "must use port 80, 443, or 1024 and above": (f"{HOST}:22/", f"{HOST}:0/", f"{HOST}:1023/"),
+}
 
-    assert str(error_info.value) == reason
+
+@pytest.mark.parametrize(("reason", "url"), [(reason, url) for reason, urls in BROKEN_RULES.items() for url in urls])
+def test_vet_url_says_which_rule_a_url_breaks(reason: str, url: str) -> None:
+    with pytest.raises(UrlRefused, match=f"^{reason}$"):
+        check_url(url, schemes=["https"])
 
 
 @pytest.mark.parametrize(

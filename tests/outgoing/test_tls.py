@@ -1,5 +1,3 @@
-"""Tests that certificates are verified for the host name even though the client connects to a pinned address."""
-
 import ssl
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -24,31 +22,31 @@ DAY = timedelta(days=1)
 Certify = Callable[..., ssl.SSLContext]
 
 
+def create_certificate(name: str, expires: datetime = NOW + DAY) -> bytes:
+    """Return a self-signed certificate and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(NOW - 3 * DAY)
+        .not_valid_after(expires)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    return key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain) + certificate.public_bytes(pem)
+
+
 @pytest.fixture
 def make_tls_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Certify:
-    """Return a function that creates a server's TLS context with a trusted or untrusted self-signed certificate."""
-
     def make(name: str = "shop.example", expires: datetime = NOW + DAY, *, trusted: bool = True) -> ssl.SSLContext:
-        key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        certificate = (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(subject)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(NOW - 3 * DAY)
-            .not_valid_after(expires)
-            .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-            .sign(key, hashes.SHA256())
-        )
         file = tmp_path / "certificate.pem"
-        pem = serialization.Encoding.PEM
-        file.write_bytes(
-            key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-            + certificate.public_bytes(pem)
-        )
+        file.write_bytes(create_certificate(name, expires))
         if trusted:
             monkeypatch.setenv("SSL_CERT_FILE", str(file))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -104,9 +102,7 @@ def test_fetch_refuses_tls_before_1_2(run_server: Serve, make_tls_context: Certi
     context = make_tls_context()
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
     with pytest.deprecated_call():
-        context.minimum_version = ssl.TLSVersion.TLSv1
-    with pytest.deprecated_call():
-        context.maximum_version = ssl.TLSVersion.TLSv1_1
+        context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
     server = run_server(send_response(b"secret"), tls=context)
 
     with pytest.raises(Unreachable, match=r"^connection failed$"):

@@ -1,5 +1,3 @@
-"""Fixtures for tests of the panel: staff members with permissions, and clients logged in to a shop."""
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -25,7 +23,6 @@ def admin_client_with(shop: Shop) -> PanelWith:
 
 @pytest.fixture
 def owner_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client logged in as the account owner."""
     return admin_client_with(owner=True)
 
 
@@ -37,17 +34,14 @@ def operator_client(shop: Shop) -> Panel:
 
 @pytest.fixture
 def product_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client logged in as a staff member who manages products."""
     return admin_client_with("products")
 
 
 @pytest.fixture
 def order_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client logged in as a staff member who edits orders."""
     return admin_client_with("orders", "edit_orders")
 
 
 @pytest.fixture
 def refund_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client logged in as a staff member who creates refunds."""
     return admin_client_with("orders", "refund_orders")

@@ -1,5 +1,3 @@
-"""Tests for bulk edits: selection, preview, the job, the report and undo."""
-
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -25,15 +23,20 @@ from tests.support.factories.customers import make_customer
 from tests.support.factories.orders import make_order
 from tests.support.panel.client import Panel, PanelWith
 
+pytestmark = pytest.mark.usefixtures("in_shop")
+
+
+@pytest.fixture
+def panel(admin_client_with: PanelWith) -> Panel:
+    return admin_client_with("products")
+
 
 def select_rows(panel: Panel, model: str, *ids: int, query: str = "") -> BulkEdit:
-    """Select rows of a list, or all results of ``query``, and open the bulk edit."""
     across = {"select_across": "1"} if query else {}
     data = {"action": "edit_selected", "index": "0", "_selected_action": [*ids] or [0], **across}
     response = panel.http.post(f"{panel.url(f'{model}_changelist')}{query}", data)
     assert response.status_code == 302
-    with shop_scope(panel.shop):
-        edit = BulkEdit.objects.latest("pk")
+    edit = BulkEdit.objects.latest("pk")
     assert response["Location"] == panel.url("bulk_edits_bulkedit_change", edit.pk)
     return edit
 
@@ -43,98 +46,86 @@ def fill_in_edit(panel: Panel, edit: BulkEdit, **typed: object) -> Response:
     return panel.post("bulk_edits_bulkedit_plan", edit.pk, form_key=key, **typed)
 
 
+def raise_price(panel: Panel, product: Product) -> BulkEdit:
+    edit = select_rows(panel, "catalog_product", product.pk)
+    fill_in_edit(panel, edit, price_how="percent", price_value="10")
+    return edit
+
+
 def press_button(panel: Panel, edit: BulkEdit, name: str) -> str:
     """Press a button on the bulk edit's page, run the jobs and return the next page."""
-    key = panel.form_key("bulk_edits_bulkedit_change", edit.pk)
-    assert panel.post(f"bulk_edits_bulkedit_{name}", edit.pk, form_key=key).status_code == 302
-    with shop_scope(panel.shop):
-        for job in Job.objects.filter(state="waiting", task__startswith="bulk.").order_by("pk"):
-            queue.run_job(job.key)
-        edit.refresh_from_db()
+    assert panel.forge(f"bulk_edits_bulkedit_{name}", edit.pk).status_code == 302
+    for job in Job.objects.filter(state="waiting", task__startswith="bulk.").order_by("pk"):
+        queue.run_job(job.key)
+    edit.refresh_from_db()
     return panel.get("bulk_edits_bulkedit_change", edit.pk).content.decode()
 
 
-def run_edit(panel: Panel, model: str, *ids: int, **typed: Any) -> tuple[BulkEdit, str]:
+def run_edit(panel: Panel, model: str, *ids: int, **typed: Any) -> BulkEdit:
     edit = select_rows(panel, model, *ids)
     assert fill_in_edit(panel, edit, **typed).status_code == 302
-    return edit, press_button(panel, edit, "start")
+    press_button(panel, edit, "start")
+    return edit
 
 
-def get_prices(shop: Shop) -> list[str]:
-    with shop_scope(shop):
-        return [f"{price:.2f}" for price in Variant.objects.order_by("pk").values_list("price", flat=True)]
+def get_prices() -> list[str]:
+    return [f"{price:.2f}" for price in Variant.objects.order_by("pk").values_list("price", flat=True)]
 
 
 def get_row_results(edit: BulkEdit) -> dict[int, tuple[str, str]]:
-    with shop_scope(edit.shop):
-        rows = EditedRow.objects.filter(edit=edit, dry=False)
-        return {row_id: (fate, reason) for row_id, fate, reason in rows.values_list("row_id", "fate", "reason")}
+    rows = EditedRow.objects.filter(edit=edit, dry=False)
+    return {row_id: (fate, reason) for row_id, fate, reason in rows.values_list("row_id", "fate", "reason")}
 
 
-def test_prices_of_products_are_looked_at_then_changed_then_put_back(shop: Shop, admin_client_with: PanelWith) -> None:
-    panel = admin_client_with("products")
-    with shop_scope(shop):
-        ids = [make_product(f"Mug {number}", prices=("10.00", "20.00")).pk for number in range(12)]
+def test_prices_of_products_are_looked_at_then_changed_then_put_back(panel: Panel) -> None:
+    ids = [make_product(f"Mug {number}", prices=("10.00", "20.00")).pk for number in range(12)]
 
     edit = select_rows(panel, "catalog_product", *ids)
     fill_in_edit(panel, edit, price_how="percent", price_value="-10", price_round="0.99", tags_add="Sale, sale")
     page = panel.get("bulk_edits_bulkedit_change", edit.pk).content.decode()
 
-    assert get_prices(shop) == ["10.00", "20.00"] * 12
-    assert "Preview of the first 10 of 12 rows" in page
-    assert page.count("<del>10.00 – 20.00</del>") == 10
-    assert page.count("<ins>9.99 – 18.99</ins>") == 10
-    assert "Change 12 products" in page
+    assert get_prices() == ["10.00", "20.00"] * 12
+    assert [text for text in ("Preview of the first 10 of 12 rows", "Change 12 products") if text not in page] == []
+    assert (page.count("<del>10.00 – 20.00</del>"), page.count("<ins>9.99 – 18.99</ins>")) == (10, 10)
 
-    page = press_button(panel, edit, "start")
-    assert get_prices(shop) == ["9.99", "18.99"] * 12
-    assert edit.state == "done"
-    assert "Changed" in page
-    with shop_scope(shop):
-        assert {*Product.objects.values_list("tags", flat=True)} == {"Sale"}
-        update = Event.objects.filter(topic="products/update")
-        assert update.count() == 12
-        assert {*update.values_list("actor", flat=True)} == {f"staff:{panel.user.pk}"}
+    assert "Changed" in press_button(panel, edit, "start")
+    assert (edit.state, get_prices()) == ("done", ["9.99", "18.99"] * 12)
+    assert {*Product.objects.values_list("tags", flat=True)} == {"Sale"}
+    actors = Event.objects.filter(topic="products/update").values_list("actor", flat=True)
+    assert list(actors) == [f"staff:{panel.user.pk}"] * 12
 
-    page = press_button(panel, edit, "undo")
-    assert get_prices(shop) == ["10.00", "20.00"] * 12
-    assert edit.state == "undone"
+    press_button(panel, edit, "undo")
+    assert (edit.state, get_prices()) == ("undone", ["10.00", "20.00"] * 12)
     assert {fate for fate, _ in get_row_results(edit).values()} == {"undone"}
 
 
-def test_rows_found_by_a_list_are_edited(shop: Shop, other_shop: Shop, admin_client_with: PanelWith) -> None:
-    panel = admin_client_with("products")
+def test_rows_found_by_a_list_are_edited(other_shop: Shop, panel: Panel) -> None:
     with shop_scope(other_shop):
         stranger = make_product("Mug", status="draft")
-    with shop_scope(shop):
-        ids = {make_product(f"Mug {number}", status="draft").pk for number in range(3)}
-        make_product("Mug", status="active")
-        make_product("Plate", status="draft")
+    ids = {make_product(f"Mug {number}", status="draft").pk for number in range(3)}
+    make_product("Mug", status="active")
+    make_product("Plate", status="draft")
 
     edit = select_rows(panel, "catalog_product", query="?q=mug&status__exact=draft")
     fill_in_edit(panel, edit, status="archived", vendor="Clay & Co", product_type="Crockery")
     press_button(panel, edit, "start")
 
     assert set(edit.ids) == ids
-    with shop_scope(shop):
-        changed = Product.objects.filter(status="archived", vendor="Clay & Co", product_type="Crockery")
-        assert {*changed.values_list("pk", flat=True)} == ids
+    changed = Product.objects.filter(status="archived", vendor="Clay & Co", product_type="Crockery")
+    assert {*changed.values_list("pk", flat=True)} == ids
     with shop_scope(other_shop):
         assert Product.objects.get(pk=stranger.pk).status == "draft"
 
 
-def test_a_row_that_is_refused_stops_no_other_and_says_why(shop: Shop, admin_client_with: PanelWith) -> None:
-    panel = admin_client_with("products")
-    with shop_scope(shop):
-        cheap, dear, deleted = (make_product(prices=(price,)).pk for price in ("1.00", "20.00", "30.00"))
+def test_a_row_that_is_refused_stops_no_other_and_says_why(panel: Panel) -> None:
+    cheap, dear, deleted = (make_product(prices=(price,)).pk for price in ("1.00", "20.00", "30.00"))
     edit = select_rows(panel, "catalog_product", cheap, dear, deleted)
     fill_in_edit(panel, edit, price_how="amount", price_value="-5", price_round="")
-    with shop_scope(shop):
-        products.delete_product(Product.objects.get(pk=deleted), actor="system", at=timezone.now())
+    products.delete_product(Product.objects.get(pk=deleted), actor="system", at=timezone.now())
 
     page = press_button(panel, edit, "start")
 
-    assert get_prices(shop) == ["1.00", "15.00"]
+    assert get_prices() == ["1.00", "15.00"]
     assert get_row_results(edit) == {
         cheap: ("refused", "price must be greater than or equal to 0"),
         dear: ("changed", ""),
@@ -146,109 +137,78 @@ def test_a_row_that_is_refused_stops_no_other_and_says_why(shop: Shop, admin_cli
     assert "Price: 20.00 → 15.00" in report
 
 
-def test_a_row_that_was_changed_since_is_not_put_back(shop: Shop, admin_client_with: PanelWith) -> None:
-    panel = admin_client_with("products")
-    with shop_scope(shop):
-        still, moved = make_product(vendor="A"), make_product(vendor="A")
-    edit, _ = run_edit(panel, "catalog_product", still.pk, moved.pk, vendor="B")
-    with shop_scope(shop):
-        products.update_product(moved, {"vendor": "C"}, ProductParts(), actor="system", at=timezone.now())
+def test_a_row_that_was_changed_since_is_not_put_back(panel: Panel) -> None:
+    still, moved = make_product(vendor="A"), make_product(vendor="A")
+    edit = run_edit(panel, "catalog_product", still.pk, moved.pk, vendor="B")
+    products.update_product(moved, {"vendor": "C"}, ProductParts(), actor="system", at=timezone.now())
 
     press_button(panel, edit, "undo")
 
     assert get_row_results(edit) == {still.pk: ("undone", ""), moved.pk: ("kept", "was changed after the bulk edit")}
-    with shop_scope(shop):
-        assert [*Product.objects.order_by("pk").values_list("vendor", flat=True)] == ["A", "C"]
+    assert [*Product.objects.order_by("pk").values_list("vendor", flat=True)] == ["A", "C"]
 
 
-def test_variants_of_one_product_are_changed_independently(shop: Shop, admin_client_with: PanelWith) -> None:
-    panel = admin_client_with("products")
-    with shop_scope(shop):
-        product = make_product(prices=("10.00", "20.00", "30.00"))
-        first, second, _ = Variant.objects.filter(product=product).order_by("pk")
+def test_variants_of_one_product_are_changed_independently(panel: Panel) -> None:
+    product = make_product(prices=("10.00", "20.00", "30.00"))
+    first, second, _ = Variant.objects.filter(product=product).order_by("pk")
 
-    edit, _ = run_edit(
-        panel,
-        "catalog_variant",
-        first.pk,
-        second.pk,
-        compare_at_price_how="copy",
-        price_how="percent",
-        price_value="-50",
-    )
+    typed = {"compare_at_price_how": "copy", "price_how": "percent", "price_value": "-50"}
+    edit = run_edit(panel, "catalog_variant", first.pk, second.pk, **typed)
 
-    assert get_prices(shop) == ["5.00", "10.00", "30.00"]
-    with shop_scope(shop):
-        assert Variant.objects.get(pk=second.pk).compare_at_price == Decimal(20)
-        assert Product.objects.get().lowest_price == Decimal(5)
+    assert get_prices() == ["5.00", "10.00", "30.00"]
+    assert Variant.objects.get(pk=second.pk).compare_at_price == Decimal(20)
+    assert Product.objects.get().lowest_price == Decimal(5)
     press_button(panel, edit, "undo")
-    assert get_prices(shop) == ["10.00", "20.00", "30.00"]
-    with shop_scope(shop):
-        assert Variant.objects.get(pk=second.pk).compare_at_price is None
+    assert get_prices() == ["10.00", "20.00", "30.00"]
+    assert Variant.objects.get(pk=second.pk).compare_at_price is None
 
 
-def test_customers_get_tags_and_consents_as_in_the_api(shop: Shop, admin_client_with: PanelWith) -> None:
+def test_customers_get_tags_and_consents_as_in_the_api(admin_client_with: PanelWith) -> None:
     panel = admin_client_with("customers")
-    with shop_scope(shop):
-        ada = make_customer(email="ada@example.com", tags="old, vip").pk
-        bob = make_customer(first_name="Bob", email="").pk
+    ada = make_customer(email="ada@example.com", tags="old, vip").pk
+    bob = make_customer(first_name="Bob", email="").pk
 
-    edit, _ = run_edit(
-        panel, "customers_customer", ada, bob, tags_add="new", tags_remove="OLD", email_consent="subscribed"
-    )
+    typed = {"tags_add": "new", "tags_remove": "OLD", "email_consent": "subscribed"}
+    edit = run_edit(panel, "customers_customer", ada, bob, **typed)
 
     assert get_row_results(edit) == {ada: ("changed", ""), bob: ("refused", "email_marketing_consent needs an email")}
-    with shop_scope(shop):
-        changed = Customer.objects.get(pk=ada)
-        assert (changed.tags, changed.email_marketing_state) == ("new, vip", "subscribed")
-        assert Customer.objects.get(pk=bob).tags == ""
-        assert ConsentChange.objects.filter(customer=ada, actor=f"staff:{panel.user.pk}").count() == 1
-        assert Event.objects.filter(topic="customers_email_marketing_consent/update").count() == 1
+    changed = Customer.objects.get(pk=ada)
+    assert (changed.tags, changed.email_marketing_state) == ("new, vip", "subscribed")
+    assert Customer.objects.get(pk=bob).tags == ""
+    assert ConsentChange.objects.filter(customer=ada, actor=f"staff:{panel.user.pk}").count() == 1
+    assert Event.objects.filter(topic="customers_email_marketing_consent/update").count() == 1
 
 
 def test_orders_are_tagged_archived_and_reopened(shop: Shop, admin_client_with: PanelWith) -> None:
     panel = admin_client_with("orders", "edit_orders")
     ids = [make_order(shop).pk for _ in range(2)]
 
-    edit, _ = run_edit(panel, "orders_order", *ids, tags_add="fair", status="closed")
-    with shop_scope(shop):
-        assert {*Order.objects.values_list("status", "tags")} == {("closed", "fair")}
+    edit = run_edit(panel, "orders_order", *ids, tags_add="fair", status="closed")
+    assert {*Order.objects.values_list("status", "tags")} == {("closed", "fair")}
 
     press_button(panel, edit, "undo")
-    with shop_scope(shop):
-        assert {*Order.objects.values_list("status", "tags")} == {("open", "")}
+    assert {*Order.objects.values_list("status", "tags")} == {("open", "")}
 
 
-def test_a_change_begins_once(shop: Shop, admin_client_with: PanelWith) -> None:
-    panel = admin_client_with("products")
-    with shop_scope(shop):
-        ids = [make_product(prices=("10.00",)).pk]
-    edit = select_rows(panel, "catalog_product", *ids)
-    fill_in_edit(panel, edit, price_how="percent", price_value="10")
+def test_a_change_begins_once(panel: Panel) -> None:
+    edit = raise_price(panel, make_product(prices=("10.00",)))
     keys = [panel.form_key("bulk_edits_bulkedit_change", edit.pk) for _ in range(2)]
 
     for key in (*keys, keys[0]):
         assert panel.post("bulk_edits_bulkedit_start", edit.pk, form_key=key).status_code == 302
-    with shop_scope(shop):
-        for job in Job.objects.filter(task=edits.RUN_TASK):
-            queue.run_job(job.key)
+    for job in Job.objects.filter(task=edits.RUN_TASK):
+        queue.run_job(job.key)
 
-    assert get_prices(shop) == ["11.00"]
+    assert get_prices() == ["11.00"]
 
 
-def test_a_stopped_change_leaves_the_rest_and_can_be_undone(shop: Shop, admin_client_with: PanelWith) -> None:
-    panel = admin_client_with("products")
-    with shop_scope(shop):
-        ids = [make_product(prices=("10.00",)).pk]
-    edit = select_rows(panel, "catalog_product", *ids)
-    fill_in_edit(panel, edit, price_how="percent", price_value="10")
-    key = panel.form_key("bulk_edits_bulkedit_change", edit.pk)
-    panel.post("bulk_edits_bulkedit_start", edit.pk, form_key=key)
+def test_a_stopped_change_leaves_the_rest_and_can_be_undone(panel: Panel) -> None:
+    edit = raise_price(panel, make_product(prices=("10.00",)))
+    panel.forge("bulk_edits_bulkedit_start", edit.pk)
 
     press_button(panel, edit, "stop")
 
-    assert edit.state == "stopped"
-    assert get_prices(shop) == ["10.00"]
+    assert (edit.state, get_prices()) == ("stopped", ["10.00"])
 
 
 @pytest.mark.parametrize(
@@ -265,67 +225,46 @@ def test_a_stopped_change_leaves_the_rest_and_can_be_undone(shop: Shop, admin_cl
         ({"vendor": "x" * 256}, "at most 255 characters"),
     ],
 )
-def test_invalid_edits_are_refused(
-    shop: Shop, admin_client_with: PanelWith, typed: dict[str, str], message: str
-) -> None:
-    panel = admin_client_with("products")
-    with shop_scope(shop):
-        edit = select_rows(panel, "catalog_product", make_product().pk)
+def test_invalid_edits_are_refused(panel: Panel, typed: dict[str, str], message: str) -> None:
+    edit = select_rows(panel, "catalog_product", make_product().pk)
 
     response = fill_in_edit(panel, edit, **typed)
 
     assert response.status_code == 200
     assert message in response.content.decode()
-    with shop_scope(shop):
-        edit.refresh_from_db()
-        assert edit.operations == {}
-        assert not EditedRow.objects.exists()
+    edit.refresh_from_db()
+    assert edit.operations == {}
+    assert not EditedRow.objects.exists()
 
 
-def test_edits_need_the_permission_at_every_step(shop: Shop, admin_client_with: PanelWith) -> None:
-    panel, viewer, other = (
-        admin_client_with("products"),
-        admin_client_with("orders", "export_orders"),
-        admin_client_with("customers"),
-    )
-    with shop_scope(shop):
-        edit = select_rows(panel, "catalog_product", make_product(prices=("10.00",)).pk)
-    order = make_order(shop)
-    fill_in_edit(panel, edit, price_how="percent", price_value="10")
+def test_edits_need_the_permission_at_every_step(shop: Shop, panel: Panel, admin_client_with: PanelWith) -> None:
+    viewer, other = admin_client_with("orders", "export_orders"), admin_client_with("customers")
+    edit = raise_price(panel, make_product(prices=("10.00",)))
 
     assert b"edit_selected" not in viewer.get("orders_order_changelist").content
-    viewer.post("orders_order_changelist", action="edit_selected", index="0", _selected_action=[order.pk])
+    viewer.post("orders_order_changelist", action="edit_selected", index="0", _selected_action=[make_order(shop).pk])
     assert other.get("bulk_edits_bulkedit_change", edit.pk).status_code == 403
     assert other.forge("bulk_edits_bulkedit_start", edit.pk).status_code == 403
     assert b"Products" not in other.get("bulk_edits_bulkedit_changelist").content.split(b"result_list")[-1]
-    key = panel.form_key("bulk_edits_bulkedit_change", edit.pk)
-    panel.post("bulk_edits_bulkedit_start", edit.pk, form_key=key)
-    with shop_scope(shop):
-        panel.user.memberships.all().delete()
-        assert BulkEdit.objects.count() == 1
-        queue.run_job(Job.objects.get(task=edits.RUN_TASK).key)
-        edit.refresh_from_db()
+    panel.forge("bulk_edits_bulkedit_start", edit.pk)
+    panel.user.memberships.all().delete()
+    assert BulkEdit.objects.count() == 1
+    queue.run_job(Job.objects.get(task=edits.RUN_TASK).key)
+    edit.refresh_from_db()
 
-    assert (edit.state, get_prices(shop)) == ("failed", ["10.00"])
+    assert (edit.state, get_prices()) == ("failed", ["10.00"])
 
 
-def test_drafts_go_after_a_day_and_edits_after_ninety(shop: Shop, admin_client_with: PanelWith) -> None:
-    panel = admin_client_with("products")
-    with shop_scope(shop):
-        ids = [make_product(vendor="A").pk]
-    run_edit(panel, "catalog_product", *ids, vendor="B")
-    select_rows(panel, "catalog_product", *ids)
+def test_drafts_go_after_a_day_and_edits_after_ninety(panel: Panel) -> None:
+    product = make_product(vendor="A")
+    run_edit(panel, "catalog_product", product.pk, vendor="B")
+    select_rows(panel, "catalog_product", product.pk)
     now = timezone.now()
 
-    with shop_scope(shop):
-        assert edits.delete_old_edits(now + timedelta(hours=23)) == 0
-        assert edits.delete_old_edits(now + timedelta(hours=25)) == 1
-        assert edits.delete_old_edits(now + timedelta(days=89)) == 0
-        assert edits.delete_old_edits(now + timedelta(days=91)) == 1
-        assert not EditedRow.objects.exists()
+    ages = (timedelta(hours=23), timedelta(hours=25), timedelta(days=89), timedelta(days=91))
+    assert [edits.delete_old_edits(now + age) for age in ages] == [0, 1, 0, 1]
+    assert not EditedRow.objects.exists()
 
 
-def test_variants_are_in_the_menu(admin_client_with: PanelWith) -> None:
-    panel = admin_client_with("products")
-
+def test_variants_are_in_the_menu(panel: Panel) -> None:
     assert f'href="{panel.url("catalog_variant_changelist")}"' in panel.get().content.decode()

@@ -1,5 +1,3 @@
-"""Tests for the delete confirmation, which counts dependent rows without loading them."""
-
 import re
 
 import pytest
@@ -15,33 +13,28 @@ from apps.core.admin.model_admin import delete_preview
 from apps.core.admin.model_admin.base import PanelAdmin
 from apps.core.admin.model_admin.delete_preview import RelatedRows
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Customer
 from apps.orders.models import Order
 from tests.support.factories.catalog import make_custom, make_product
 from tests.support.factories.orders import make_order
-from tests.support.panel.client import PanelWith
+from tests.support.panel.client import Panel, PanelWith
+
+pytestmark = pytest.mark.usefixtures("in_shop")
 
 
 def get_delete_texts(page: str) -> list[str]:
-    """Return the items of the "To be deleted" list on the confirmation page."""
     summary = page.partition("To be deleted</h2>")[2].partition("</ul>")[0]
     return [" ".join(item.split()) for item in re.findall(r"<li>(.*?)</li>", summary, re.DOTALL)]
 
 
-def test_related_rows_are_counted_with_the_same_queries(admin_client_with: PanelWith, shop: Shop) -> None:
-    panel = admin_client_with("products")
-    with shop_scope(shop):
-        few_rows, many_rows = (
-            make_product(title, prices=("1.00",) * count) for title, count in (("Cup", 2), ("Mug", 40))
-        )
-
-    panel.get("catalog_product_delete", few_rows.pk)  # warm up the process
+def test_related_rows_are_counted_with_the_same_queries(product_client: Panel) -> None:
+    few_rows, many_rows = (make_product(title, prices=("1.00",) * count) for title, count in (("Cup", 2), ("Mug", 40)))
+    product_client.get("catalog_product_delete", few_rows.pk)  # warm up the process
 
     costs, pages = [], []
     for product in (few_rows, many_rows):
         with CaptureQueriesContext(connection) as queries:
-            pages.append(panel.get("catalog_product_delete", product.pk).content.decode())
+            pages.append(product_client.get("catalog_product_delete", product.pk).content.decode())
         costs.append(len(queries))
 
     assert costs[0] == costs[1]
@@ -54,40 +47,33 @@ def test_protected_rows_are_counted(admin_client_with: PanelWith, shop: Shop, mo
     monkeypatch.setattr(delete_preview, "MAX_COUNT", 3)
     for _ in range(4):
         make_order(shop, email="ann@example.com")
-    with shop_scope(shop):
-        customer = Customer.objects.get()
+    customer = Customer.objects.get()
     panel = admin_client_with("customers")
 
     html = panel.get("customers_customer_delete", customer.pk).content.decode()
     panel.post("customers_customer_delete", customer.pk, post="yes")
 
     assert "3 or more orders" in html
-    with shop_scope(shop):
-        assert Customer.objects.filter(pk=customer.pk).exists()
+    assert Customer.objects.filter(pk=customer.pk).exists()
 
 
-def test_huge_deletions_are_refused(admin_client_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_huge_deletions_are_refused(product_client: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delete_preview, "MAX_DELETED_ROWS", 2)
-    with shop_scope(shop):
-        ids = [make_product(title).pk for title in ("A", "B", "C")]
+    ids = [make_product(title).pk for title in ("A", "B", "C")]
 
-    response = admin_client_with("products").post(
-        "catalog_product_changelist", action="delete_selected", _selected_action=ids, post="yes"
-    )
+    action = {"action": "delete_selected", "_selected_action": ids, "post": "yes"}
+    response = product_client.post("catalog_product_changelist", **action)
 
     assert "Select fewer rows." in response.content.decode()
-    with shop_scope(shop):
-        assert Product.objects.count() == 3
+    assert Product.objects.count() == 3
 
 
-def test_collection_products_are_listed_from_both_sides(admin_client_with: PanelWith, shop: Shop) -> None:
-    with shop_scope(shop):
-        cup, mug = make_product("Cup", tags="blue"), make_product("Mug")
-        kitchen, _ = make_custom("Kitchen", cup, mug), make_custom("Sale", cup)
-    panel = admin_client_with("products")
+def test_collection_products_are_listed_from_both_sides(product_client: Panel) -> None:
+    cup, mug = make_product("Cup", tags="blue"), make_product("Mug")
+    kitchen, _ = make_custom("Kitchen", cup, mug), make_custom("Sale", cup)
 
-    product = panel.get("catalog_product_delete", cup.pk).content.decode()
-    collection = panel.get("catalog_customcollection_delete", kitchen.pk).content.decode()
+    product = product_client.get("catalog_product_delete", cup.pk).content.decode()
+    collection = product_client.get("catalog_customcollection_delete", kitchen.pk).content.decode()
 
     assert {"1 variant, with its inventory", "2 entries in collections", "1 tag"} <= set(get_delete_texts(product))
     assert get_delete_texts(collection) == [
@@ -103,7 +89,6 @@ def has_delete_label(model: type[Model], of: type[Model]) -> bool:
 
 
 def test_deleted_rows_all_have_a_label() -> None:
-    """Check that every table from which a deletion removes rows has a label. Each new table needs a label."""
     screens = [screen for screen in admin.site._registry.values() if type(screen).delete_view is PanelAdmin.delete_view]
     deletable = [
         screen.model

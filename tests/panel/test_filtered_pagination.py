@@ -1,7 +1,6 @@
-"""Tests for pagination in filtered lists, with matching rows at the start or the end of the list."""
-
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.core.admin.lists import filtered_pagination
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Customer
 from apps.orders.models import Order
 from tests.support import services
@@ -26,28 +24,26 @@ SAID = "of the matching rows are sorted"
 
 
 @pytest.fixture
-def order_client(shop: Shop, admin_client_with: PanelWith) -> Panel:
+def order_client(in_shop: Shop, order_client: Panel) -> Panel:
     """Create forty orders with decreasing totals. The first thirty orders are from one day, latest first."""
-    with shop_scope(shop):
-        first = make_order(shop)
-        values = {field.attname: getattr(first, field.attname) for field in Order._meta.concrete_fields}
-        for name in ("id", "number", "token", "name", "version"):
-            values.pop(name)
-        Order.objects.bulk_create(
-            Order(**values, number=first.number + index, token=f"token-{index}", name=f"#{index}")
-            for index in range(1, ROWS)
-        )
-        for index, order in enumerate(Order.objects.order_by("id")):
-            is_old = index < 30
-            order.name = f"#{index}"
-            order.processed_at = OLD - timedelta(minutes=index) if is_old else OLD + timedelta(days=index)
-            order.total_price = Decimal(100 - index)
-            order.save()
-    return admin_client_with("orders", "edit_orders")
+    first = make_order(in_shop)
+    values = {field.attname: getattr(first, field.attname) for field in Order._meta.concrete_fields}
+    for name in ("id", "number", "token", "name", "version"):
+        values.pop(name)
+    Order.objects.bulk_create(
+        Order(**values, number=first.number + index, token=f"token-{index}", name=f"#{index}")
+        for index in range(1, ROWS)
+    )
+    for index, order in enumerate(Order.objects.order_by("id")):
+        is_old = index < 30
+        order.name = f"#{index}"
+        order.processed_at = OLD - timedelta(minutes=index) if is_old else OLD + timedelta(days=index)
+        order.total_price = Decimal(100 - index)
+        order.save()
+    return order_client
 
 
 def limit_counting(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """Limit the number of rows that lists count."""
     for module in ("paginator", "filtered_pagination", "changelist"):
         monkeypatch.setattr(f"apps.core.admin.lists.{module}.MAX_COUNTED_ROWS", most)
     monkeypatch.setattr(filtered_pagination, "SCAN_SIZES", (2, most))
@@ -62,7 +58,6 @@ def list_orders(panel: Panel, **query: str) -> tuple[list[int], str]:
 
 def test_few_that_fit_are_sorted_over_all_pages(order_client: Panel) -> None:
     upwards = list(reversed(range(30)))
-
     assert list_orders(order_client, o=BY_TOTAL, **ON_THE_OLD_DAY)[0] == upwards[:SIZE]
     assert list_orders(order_client, o=BY_TOTAL, p="2", **ON_THE_OLD_DAY)[0] == upwards[SIZE:]
     assert list_orders(order_client, o=BY_TOTAL_DOWN, total_to="90")[0] == list(range(10, 10 + SIZE))
@@ -120,48 +115,40 @@ def test_an_old_day_is_read_by_its_index(order_client: Panel, monkeypatch: pytes
 
 
 @pytest.mark.skipif(services.is_postgres(), reason="counts the steps of SQLite's machine")
-def test_sqlite_takes_each_row_that_fits_once(shop: Shop, admin_client_with: PanelWith) -> None:
+def test_sqlite_takes_each_row_that_fits_once(in_shop: Shop, admin_client_with: PanelWith) -> None:
     """Check that SQLite does not run the filter as a join, which would take seconds for 5,000 rows.
 
     With table statistics, SQLite would choose the join.
     """
     count = 500
-    with shop_scope(shop):
-        Customer.objects.bulk_create(Customer(shop=shop, first_name=f"Ada {number}") for number in range(count))
+    Customer.objects.bulk_create(Customer(shop=in_shop, first_name=f"Ada {number}") for number in range(count))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     panel = admin_client_with("customers")
-    thousands: list[None] = []
-
     for order in ("5", "-6"):
+        thousands: list[None] = []
         panel.get("customers_customer_changelist", spent_to="500", o=order)
-        connection.connection.set_progress_handler(lambda: thousands.append(None), 1_000)
+        connection.connection.set_progress_handler(partial(thousands.append, None), 1_000)
         panel.get("customers_customer_changelist", spent_to="500", o=order)
         connection.connection.set_progress_handler(None, 0)
-
         assert len(thousands) * 1_000 / count < 400
-        thousands.clear()
 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize(
-    ("name", "query", "order", "index"),
+    ("name", "sort", "order", "index"),
     [
-        (LIST, {"o": BY_TOTAL_DOWN}, "total_price", "orders_order_open_by_total"),
-        ("catalog_variant_changelist", {"o": "4"}, "price", "catalog_variant_by_price"),
-        ("catalog_variant_changelist", {"o": "-1"}, "title_key", "catalog_product_by_title_desc"),
-        ("catalog_product_changelist", {"o": "5"}, "vendor_key", "catalog_product_by_vendor"),
+        (LIST, BY_TOTAL_DOWN, "total_price", "orders_order_open_by_total"),
+        ("catalog_variant_changelist", "4", "price", "catalog_variant_by_price"),
+        ("catalog_variant_changelist", "-1", "title_key", "catalog_product_by_title_desc"),
+        ("catalog_product_changelist", "5", "vendor_key", "catalog_product_by_vendor"),
     ],
 )
-def test_sorting_reads_an_index(owner_client: Panel, name: str, query: dict[str, str], order: str, index: str) -> None:
+def test_sorting_reads_an_index(owner_client: Panel, name: str, sort: str, order: str, index: str) -> None:
     with CaptureQueriesContext(connection) as captured:
-        owner_client.get(name, **query)
+        owner_client.get(name, o=sort)
 
-    (sql,) = (
-        single_query["sql"]
-        for single_query in captured
-        if f'."{order}" ' in single_query["sql"].rpartition("ORDER BY")[2]
-    )
+    (sql,) = (query["sql"] for query in captured if f'."{order}" ' in query["sql"].rpartition("ORDER BY")[2])
     assert index in _plan(f"{sql} LIMIT 5")
 
 

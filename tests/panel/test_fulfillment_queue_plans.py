@@ -1,5 +1,3 @@
-"""Tests that PostgreSQL reads the fulfillment queue in index order for every view and filter."""
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -44,23 +42,10 @@ def explain_page(panel: Panel, query: Attrs) -> list[str]:
 def test_the_work_list_reads_its_index_in_order(owner_client: Panel) -> None:
     _, second = PLACES["first, second"]
     with Subtests() as checks:
-        for query in (
-            {},
-            {"p": "20"},
-            {"view": "today"},
-            {"location": second},
-            {"service": "own"},
-        ):
+        for query in ({}, {"p": "20"}, {"view": "today"}, {"location": second}, {"service": "own"}):
             with checks(query):
-                query_plans = explain_page(owner_client, query)
-                *counts, page = query_plans
+                *counts, page = explain_page(owner_client, query)
                 assert all("Limit" in count for count in counts), counts
                 assert "Seq Scan on fulfillment_fulfillmentorder" not in page, page
                 assert "fulfillment_order_work" in page or "fulfillment_order_by_location" in page, page
-
-
-def test_a_page_of_what_is_to_be_sent_sorts_nothing(owner_client: Panel) -> None:
-    *_, page = explain_page(owner_client, {})
-
-    assert "fulfillment_order_work" in page
-    assert "Sort" not in page
+                assert query or ("fulfillment_order_work" in page and "Sort" not in page), page

@@ -1,5 +1,3 @@
-"""Tests of the staff guide and the tour."""
-
 import re
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,6 +7,7 @@ from django.conf import settings
 from django.test import Client
 
 from apps.core.admin.pages.docs_page import PAGES
+from apps.core.admin.reverse import get_panel_url
 from apps.core.tenancy.models import Membership, Shop, User
 from apps.core.tenancy.scope import shop_scope
 from tests.support import factories
@@ -17,21 +16,23 @@ from tests.support.panel.client import Panel, PanelWith
 from tests.support.panel.html_forms import get_forms
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_the_guide_is_there_for_everybody_with_its_pictures_and_links(admin_client_with: PanelWith, name: str) -> None:
-    panel = admin_client_with()
+@pytest.fixture
+def panel(admin_client_with: PanelWith) -> Panel:
+    """Return a client logged in as a staff member without permissions."""
+    return admin_client_with()
 
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_guide_is_there_for_everybody_with_its_pictures_and_links(panel: Panel, name: str) -> None:
     response = panel.get("help_page", name)
     page = response.content.decode()
 
     assert response.status_code == 200
     guide = page[page.index("bo-guide") :]
-    assert "![" not in guide
-    assert "](" not in guide
+    assert not re.search(r"!\[|\]\(", guide)
     sections = dict(response.context["guide"].sections)
     assert sections
-    for anchor in sections:
-        assert f'id="{anchor}"' in guide
+    assert [anchor for anchor in sections if f'id="{anchor}"' not in guide] == []
     for address in re.findall(r'src="([^"]+\.png)"', guide):
         picture = panel.http.get(address)
         assert picture.status_code == 200, address
@@ -42,8 +43,7 @@ def test_the_guide_is_there_for_everybody_with_its_pictures_and_links(admin_clie
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_the_search_finds_the_guides_headings_and_leads_to_them(admin_client_with: PanelWith, language: str) -> None:
-    panel = admin_client_with()
+def test_the_search_finds_the_guides_headings_and_leads_to_them(panel: Panel, language: str) -> None:
     panel.http.defaults["HTTP_ACCEPT_LANGUAGE"] = language
 
     for term, name, anchor in (
@@ -56,40 +56,30 @@ def test_the_search_finds_the_guides_headings_and_leads_to_them(admin_client_wit
         assert f'id="{anchor}"' in panel.get("help_page", name).content.decode()
 
 
-def test_pages_come_before_headings_of_the_guide(admin_client_with: PanelWith) -> None:
-    panel = admin_client_with(owner=True)
+def test_pages_come_before_headings_of_the_guide(owner_client: Panel) -> None:
+    links = [
+        result.link for result in owner_client.get("search", s="payment handlers", extended="1").context["results"]
+    ]
 
-    search_results = panel.get("search", s="payment handlers", extended="1").context["results"]
-
-    assert [result.link for result in search_results][:1] == [panel.url("payments_paymenthandlerconfig_changelist")]
-    assert search_results[-1].link.endswith("/help/staff/#payment-handlers")
+    assert links[0] == owner_client.url("payments_paymenthandlerconfig_changelist")
+    assert links[-1].endswith("/help/staff/#payment-handlers")
 
 
-def test_the_menu_leads_to_the_guide(admin_client_with: PanelWith) -> None:
-    panel = admin_client_with()
-
+def test_the_menu_leads_to_the_guide(panel: Panel) -> None:
     assert panel.url("help") in panel.get("index").content.decode()
     assert panel.get("help").context["guide"].title == "Staff guide"
 
 
-@pytest.mark.parametrize("name", ["operators", "staff.md", "..", "nothing"])
-def test_other_files_are_not_shown(admin_client_with: PanelWith, shop: Shop, name: str) -> None:
-    panel = admin_client_with()
+def test_other_files_are_not_shown(panel: Panel) -> None:
+    files = ["operators/", "staff.md/", "../", "nothing/"]
+    images = ["nothing.png", "flame-list.svg", "../staff.md", "%2e%2e%2fstaff.md"]
+    paths = [*files, *(f"images/{name}" for name in images)]
 
-    assert panel.http.get(f"{panel.url('help')}{name}/").status_code == 404
-
-
-@pytest.mark.parametrize("name", ["nothing.png", "flame-list.svg", "../staff.md", "%2e%2e%2fstaff.md"])
-def test_other_images_are_not_shown(admin_client_with: PanelWith, name: str) -> None:
-    panel = admin_client_with()
-
-    assert panel.http.get(f"{panel.url('help')}images/{name}").status_code == 404
+    assert {path: panel.http.get(panel.url("help") + path).status_code for path in paths} == dict.fromkeys(paths, 404)
 
 
-def test_the_guide_needs_a_login(admin_client_with: PanelWith) -> None:
-    panel = admin_client_with()
-
-    assert Client().get(panel.url("help")).status_code == 302
+def test_the_guide_needs_a_login(shop: Shop) -> None:
+    assert Client().get(get_panel_url(shop, "admin:help")).status_code == 302
 
 
 def test_every_picture_is_shown_somewhere_and_weighs_little() -> None:
@@ -101,9 +91,7 @@ def test_every_picture_is_shown_somewhere_and_weighs_little() -> None:
         assert picture.stat().st_size < 150_000, picture.name
 
 
-def test_readers_of_other_languages_see_that_the_guide_is_in_english(admin_client_with: PanelWith) -> None:
-    panel = admin_client_with()
-
+def test_readers_of_other_languages_see_that_the_guide_is_in_english(panel: Panel) -> None:
     english = panel.get("help_page", "staff").content.decode()
     User.objects.filter(pk=panel.user.pk).update(language="de")
     german = panel.get("help_page", "staff").content.decode()
@@ -113,7 +101,6 @@ def test_readers_of_other_languages_see_that_the_guide_is_in_english(admin_clien
     assert "The guide is in English." not in english
 
 
-pytestmark = pytest.mark.django_db
 OFFER = "New here? Take a tour"
 
 
@@ -131,7 +118,6 @@ def follow_tour(panel: Panel) -> list[tuple[str, str]]:
 
 
 def post_tour_end(panel: Panel) -> Response:
-    """End the tour with the button on the home page; return the response."""
     form = next(form for form in get_forms(panel.get().content) if form.attrs["action"] == panel.url("end_tour"))
     return panel.post("end_tour", **form.data)
 
@@ -178,17 +164,15 @@ def test_the_tour_can_be_repeated_and_ends_once(owner_client: Panel) -> None:
 
 
 def test_the_stop_narrows_and_keeps_nothing(owner_client: Panel) -> None:
-    response = owner_client.get("catalog_product_changelist", tour="1")
+    changelist = owner_client.get("catalog_product_changelist", tour="1").context["cl"]
 
-    changelist = response.context["cl"]
     assert (changelist.saveable_query, changelist.active_filters.chips) == ("", [])
 
 
-@pytest.mark.parametrize("stop", ["", "0", "1", "7", "x", "²", "9" * 400])
-def test_a_stop_that_is_not_here_shows_the_page_alone(owner_client: Panel, stop: str) -> None:
-    response = owner_client.get("orders_order_changelist", tour=stop)
-
-    assert (response.status_code, response.context["tour"]) == (200, None)
+def test_a_stop_that_is_not_here_shows_the_page_alone(owner_client: Panel) -> None:
+    for stop in ("", "0", "1", "7", "x", "²", "9" * 400):
+        response = owner_client.get("orders_order_changelist", tour=stop)
+        assert (response.status_code, response.context["tour"]) == (200, None), stop
 
 
 def test_the_tour_cannot_be_ended_by_a_get_request(owner_client: Panel) -> None:

@@ -1,5 +1,3 @@
-"""Tests for the home page's to-do list: counts, permissions, and links to exactly the counted rows."""
-
 from datetime import timedelta
 from decimal import Decimal
 from urllib.parse import parse_qsl, urlsplit
@@ -31,6 +29,8 @@ from tests.support.panel.client import Panel, PanelWith
 from tests.support.subtests import Subtests
 from tests.support.webhooks import make_subscription
 
+pytestmark = pytest.mark.usefixtures("in_shop")
+
 NOTHING_OPEN, NOTHING_WAITS = "but no permissions yet", "You have no open tasks"
 # Four unpaid orders have fulfillment orders: two are late, one has no due date, and one is due in two days.
 BUSY = {
@@ -45,14 +45,12 @@ BUSY = {
 
 
 def create_failed_refund(shop: Shop) -> Order:
-    """Create a refund of a mug that the gateway refuses."""
     order = create_bogus_order(shop, behavior="bogus:fail")
-    with shop_scope(shop):
-        line = LineItem.objects.get(order=order)
-        refund_request = RefundRequest(
-            line_inputs=[RefundLineInput(line.pk)], transaction_inputs=[RefundTransactionInput(Decimal("20.00"))]
-        )
-        create.create_refund(Order.objects.get(pk=order.pk), refund_request, at=timezone.now(), **BY)
+    line = LineItem.objects.get(order=order)
+    refund_request = RefundRequest(
+        line_inputs=[RefundLineInput(line.pk)], transaction_inputs=[RefundTransactionInput(Decimal("20.00"))]
+    )
+    create.create_refund(Order.objects.get(pk=order.pk), refund_request, at=timezone.now(), **BY)
     run_refund_jobs(shop)
     return order
 
@@ -67,18 +65,15 @@ def make_busy(shop: Shop) -> None:
     installation = factories.make_installation(shop, ("read_orders", "write_content"))
     for number, state in enumerate(("live", "disabled")):
         subscription = make_subscription(installation, f"https://hooks.example/{number}")
-        with shop_scope(shop):
-            Subscription.objects.filter(pk=subscription.pk).update(state=state)
-    with shop_scope(shop):
-        for days in (-2, -1, None, 2):
-            row = make_fulfillment_order(email="ada@example.com")
-            due_rows = None if days is None else now + timedelta(days=days)
-            FulfillmentOrder.objects.filter(pk=row.pk).update(fulfill_by=due_rows)
-        for order_state in ("closed", "cancelled"):
-            moments = {f"{order_state}_at": now}
-            Order.objects.filter(pk=make_order().pk).update(status=order_state, **moments)
-        for job_state in ("failed", "failed", "done", "waiting"):
-            Job.objects.create(shop=shop, task="themes.unpack", state=job_state)
+        Subscription.objects.filter(pk=subscription.pk).update(state=state)
+    for days in (-2, -1, None, 2):
+        row = make_fulfillment_order(email="ada@example.com")
+        due_rows = None if days is None else now + timedelta(days=days)
+        FulfillmentOrder.objects.filter(pk=row.pk).update(fulfill_by=due_rows)
+    for order_state in ("closed", "cancelled"):
+        Order.objects.filter(pk=make_order().pk).update(status=order_state, **{f"{order_state}_at": now})
+    for job_state in ("failed", "failed", "done", "waiting"):
+        Job.objects.create(shop=shop, task="themes.unpack", state=job_state)
 
 
 def get_todo_items(panel: Panel) -> dict[str, str]:
@@ -87,13 +82,12 @@ def get_todo_items(panel: Panel) -> dict[str, str]:
 
 def test_the_list_says_how_much_of_what_waits(owner_client: Panel, shop: Shop, other_shop: Shop) -> None:
     make_busy(shop)
-    create_failed_refund(other_shop)
-    make_order(other_shop)
-
-    page = owner_client.get()
+    with shop_scope(other_shop):
+        create_failed_refund(other_shop)
+        make_order(other_shop)
 
     assert list(get_todo_items(owner_client).items()) == list(BUSY.items())
-    assert NOTHING_WAITS not in page.content.decode()
+    assert NOTHING_WAITS not in owner_client.get().content.decode()
 
 
 def test_each_row_leads_to_exactly_what_it_counts(owner_client: Panel, shop: Shop) -> None:
@@ -122,15 +116,14 @@ def test_lists_without_permission_are_not_mentioned(admin_client_with: PanelWith
         for name in NAMES:
             with checks(name):
                 panel = admin_client_with(name)
-                page = panel.get()
-                titles = {waiting.task.title for waiting in page.context["tasks"]}
+                shown = panel.get().context
+                titles = {waiting.task.title for waiting in shown["tasks"]}
                 assert titles == {task.title for task in dashboard.tasks.values() if can_open_list(panel, task)}
-                links = [link for *_, link in page.context["cards"] if link]
+                links = [link for *_, link in shown["cards"] if link]
                 assert {panel.http.get(link).status_code for link in links} <= {200}
 
 
 def can_open_list(panel: Panel, task: dashboard.Task) -> bool:
-    """Return True if the client can open the list directly."""
     address = panel.url(f"{task.model._meta.app_label}_{task.model._meta.model_name}_changelist")
     status = panel.http.get(f"{address}?{task.query}").status_code
     assert status in {200, 403}
@@ -158,8 +151,7 @@ def test_the_page_says_once_that_nothing_is_waiting(owner_client: Panel) -> None
 def test_a_failed_refund_waits_until_the_money_is_back(owner_client: Panel, shop: Shop) -> None:
     order = create_failed_refund(shop)
     before = get_todo_items(owner_client)
-    with shop_scope(shop):
-        Transaction.objects.filter(order=order, kind="sale").update(authorization="")
+    Transaction.objects.filter(order=order, kind="sale").update(authorization="")
 
     refund_amount(order, "20.00")
     run_refund_jobs(shop)
@@ -177,12 +169,8 @@ def test_large_numbers_are_not_counted(owner_client: Panel, shop: Shop, monkeypa
         todo_items = get_todo_items(owner_client)
 
     assert todo_items["Unpaid orders"] == "3+"
-    counts = [
-        captured_query["sql"]
-        for captured_query in queries.captured_queries
-        if "COUNT(" in captured_query["sql"] and "LIMIT 3" in captured_query["sql"]
-    ]
-    assert len(counts) >= len(dashboard.tasks)
+    counts = sum("COUNT(" in query["sql"] and "LIMIT 3" in query["sql"] for query in queries.captured_queries)
+    assert counts >= len(dashboard.tasks)
 
 
 def test_home_costs_the_same_queries_however_much_waits(owner_client: Panel, shop: Shop) -> None:

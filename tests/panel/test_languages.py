@@ -1,5 +1,3 @@
-"""Tests of languages in the panel: the reader's choice, texts, and amounts in each format."""
-
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +13,6 @@ from django.utils.html import strip_tags
 from apps.core.admin.display.money import MoneyField
 from apps.core.i18n import catalogs, formats
 from apps.core.tenancy.models import Shop, User
-from apps.core.tenancy.scope import shop_scope
 from apps.core.tenancy.sessions import describe_device
 from tests.panel.test_pseudo_language import get_texts
 from tests.support.api_client import Response
@@ -29,6 +26,13 @@ PROFILE = "/accounts/profile/"
 
 def get_response_language(response: Response) -> str:
     return str(response.content.decode().partition('<html lang="')[2].partition('"')[0])
+
+
+@pytest.fixture
+def german_client(owner_client: Panel) -> Panel:
+    """Return a client logged in as an owner who has chosen German."""
+    User.objects.filter(pk=owner_client.user.pk).update(language="de")
+    return owner_client
 
 
 @pytest.mark.parametrize(
@@ -49,42 +53,31 @@ def test_panel_speaks_the_browsers_language(owner_client: Panel) -> None:
     assert "Deutsch" in response.content.decode()
 
 
-def test_persons_choice_comes_before_the_browsers(owner_client: Panel) -> None:
-    User.objects.filter(pk=owner_client.user.pk).update(language="de")
-
-    assert get_response_language(owner_client.http.get(PROFILE, HTTP_ACCEPT_LANGUAGE="en")) == "de"
-    assert get_response_language(owner_client.http.get("/s/acme/admin/", HTTP_ACCEPT_LANGUAGE="en")) == "de"
-    assert get_response_language(owner_client.http.get("/s/acme/admin/nowhere/", HTTP_ACCEPT_LANGUAGE="en")) == "de"
+def test_persons_choice_comes_before_the_browsers(german_client: Panel) -> None:
+    for path in (PROFILE, "/s/acme/admin/", "/s/acme/admin/nowhere/"):
+        assert get_response_language(german_client.http.get(path, HTTP_ACCEPT_LANGUAGE="en")) == "de", path
     assert translation.get_language() == "en"
 
 
-def test_language_is_chosen_on_the_profile(owner_client: Panel) -> None:
-    response = owner_client.http.post(PROFILE, {"first_name": "Kim", "language": "de"}, follow=True)
+def test_language_with_a_catalogue_is_chosen_on_the_profile(owner_client: Panel) -> None:
+    owner_client.http.post(PROFILE, {"first_name": "Kim", "language": "tlh"})
+    assert User.objects.get(pk=owner_client.user.pk).language == ""
 
+    response = owner_client.http.post(PROFILE, {"first_name": "Kim", "language": "de"}, follow=True)
     assert User.objects.get(pk=owner_client.user.pk).language == "de"
     assert "Ihr Profil ist gespeichert." in response.content.decode()
 
 
-def test_language_without_a_catalogue_is_refused(owner_client: Panel) -> None:
-    owner_client.http.post(PROFILE, {"first_name": "Kim", "language": "tlh"})
-
-    assert User.objects.get(pk=owner_client.user.pk).language == ""
-
-
-def test_interface_answers_in_english(owner_client: Panel, shop: Shop) -> None:
-    User.objects.filter(pk=owner_client.user.pk).update(language="de")
-    paths = ("/admin/api/2024-01/shop.json", "/admin/oauth/access_scopes.json", "/docs/api/", "/healthz")
-
-    for path in paths:
-        spoken = owner_client.http.get(path, HTTP_ACCEPT_LANGUAGE="de")
-        assert spoken.content == owner_client.http.get(path, HTTP_ACCEPT_LANGUAGE="en").content, path
+def test_interface_answers_in_english(german_client: Panel) -> None:
+    for path in ("/admin/api/2024-01/shop.json", "/admin/oauth/access_scopes.json", "/docs/api/", "/healthz"):
+        spoken = german_client.http.get(path, HTTP_ACCEPT_LANGUAGE="de")
+        assert spoken.content == german_client.http.get(path, HTTP_ACCEPT_LANGUAGE="en").content, path
         assert "Accept-Language" not in spoken.headers.get("Vary", ""), path
 
 
 def test_amounts_are_written_as_in_the_language() -> None:
-    assert formats.format_money(Decimal("1234.5"), "EUR") == "1,234.50 EUR"
-    assert formats.format_money(Decimal("-1234567.8"), "EUR") == "-1,234,567.80 EUR"
-    assert formats.format_money(Decimal("999.5"), "EUR") == "999.50 EUR"
+    amounts = [formats.format_money(Decimal(amount), "EUR") for amount in ("1234.5", "-1234567.8", "999.5")]
+    assert amounts == ["1,234.50 EUR", "-1,234,567.80 EUR", "999.50 EUR"]
     assert formats.format_integer(12345) == "12,345"
     with formats.language_override("de-CH"):
         assert formats.format_money(Decimal("1234.5"), "EUR") == "1.234,50 EUR"
@@ -93,8 +86,7 @@ def test_amounts_are_written_as_in_the_language() -> None:
 
 
 def test_first_wish_that_a_language_serves_counts() -> None:
-    assert formats.match_language("tlh", "de_AT", "en") == "de"
-    assert formats.match_language("", "tlh") == "en"
+    assert [formats.match_language(*tags) for tags in (("tlh", "de_AT", "en"), ("", "tlh"))] == ["de", "en"]
 
 
 def test_each_language_says_all_that_is_marked() -> None:
@@ -121,56 +113,40 @@ def test_faults_of_a_catalogue_are_named(tmp_path: Path) -> None:
     ]
 
 
-def test_account_pages_speak_to_people_as_the_panel_does(owner_client: Panel) -> None:
-    User.objects.filter(pk=owner_client.user.pk).update(language="de")
+def test_account_pages_speak_to_people_as_the_panel_does(german_client: Panel) -> None:
     inside = ("logout/", "password/change/", "2fa/", "profile/")
-    outside = (
-        "password/reset/",
-        "password/reset/done/",
-        "password/reset/key/1-x/",
-        "password/reset/key/done/",
-        "login/",
-    )
+    outside = ("login/", *(f"password/reset/{path}" for path in ("", "done/", "key/1-x/", "key/done/")))
     wrong = {"oldpassword": "x", "password1": "y", "password2": "z"}
-    pages = [owner_client.http.get(f"/accounts/{path}", follow=True, HTTP_ACCEPT_LANGUAGE="de") for path in inside]
+    pages = [german_client.http.get(f"/accounts/{path}", follow=True, HTTP_ACCEPT_LANGUAGE="de") for path in inside]
     pages += [Client().get(f"/accounts/{path}", follow=True, HTTP_ACCEPT_LANGUAGE="de") for path in outside]
-    pages += [owner_client.http.post("/accounts/password/change/", wrong, HTTP_ACCEPT_LANGUAGE="de")]
+    pages += [german_client.http.post("/accounts/password/change/", wrong, HTTP_ACCEPT_LANGUAGE="de")]
     texts = [strip_tags(page.content.decode()) for page in pages]
 
     assert "Möchten Sie sich wirklich abmelden?" in texts[0]
-    assert [
-        match[0] for text in texts if (match := re.search(r"\b([Dd](u|ich|ir|ein\w*)|[Gg]ib|[Ww]ähle)\b.*", text))
-    ] == []
+    assert re.findall(r"\b(?:[Dd](?:u|ich|ir|ein\w*)|[Gg]ib|[Ww]ähle)\b.*", "\n".join(texts)) == []
 
 
 def test_a_device_is_named_in_the_language() -> None:
+    browser = "Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0"
     with translation.override("de"):
-        assert (
-            describe_device("Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0")
-            == "Firefox unter Linux"
-        )
-        assert describe_device("") == "Unbekanntes Gerät"
+        assert [describe_device(name) for name in (browser, "")] == ["Firefox unter Linux", "Unbekanntes Gerät"]
 
 
 @pytest.mark.parametrize(("language", "expected_output"), [("en", "1,234.50"), ("de", "1.234,50")])
 def test_amounts_have_digit_groups_on_pages(
-    owner_client: Panel, shop: Shop, language: str, expected_output: str
+    owner_client: Panel, in_shop: Shop, language: str, expected_output: str
 ) -> None:
     User.objects.filter(pk=owner_client.user.pk).update(language=language)
-    order = create_bogus_order(shop, "1234.50")
+    order = create_bogus_order(in_shop, "1234.50")
     refund = refund_amount(order, "1234.50")
-    with shop_scope(shop):
-        make_product(prices=("1234.50",))
-        pages: list[tuple[Any, ...]] = [
-            ("index",),
-            ("orders_order_changelist",),
-            ("orders_order_change", order.pk),
-            ("orders_order_report",),
-            ("catalog_variant_changelist",),
-            ("refunds_refund_report",),
-            ("refunds_refund_change", refund.pk),
-            ("customers_customer_change", order.customer_id),
-        ]
+    make_product(prices=("1234.50",))
+    lists = ("orders_order_changelist", "orders_order_report", "catalog_variant_changelist", "refunds_refund_report")
+    pages: list[tuple[Any, ...]] = [
+        *((name,) for name in ("index", *lists)),
+        ("orders_order_change", order.pk),
+        ("refunds_refund_change", refund.pk),
+        ("customers_customer_change", order.customer_id),
+    ]
 
     with Subtests() as checks:
         for name, *args in pages:
@@ -245,19 +221,19 @@ def test_the_limit_is_written_as_the_language_writes_numbers(language: str, limi
         MoneyField(currency="EUR").clean("1000000000000")
 
 
-@pytest.mark.parametrize("currency", ["EUR", "JPY", "KWD"])
 @pytest.mark.parametrize(
-    ("language", "expected_output"),
+    ("currency", "amount", "english", "german"),
     [
-        ("en", {"EUR": "1234.50", "JPY": "1234", "KWD": "1.234"}),
-        ("de", {"EUR": "1234,50", "JPY": "1234", "KWD": "1.234"}),
+        ("EUR", Decimal("1234.500"), "1234.50", "1234,50"),
+        ("JPY", Decimal("1234.000"), "1234", "1234"),
+        ("KWD", Decimal("1.234"), "1.234", "1.234"),
     ],
 )
-def test_forms_read_amounts_as_they_show_them(language: str, expected_output: dict[str, str], currency: str) -> None:
+def test_forms_read_amounts_as_they_show_them(currency: str, amount: Decimal, english: str, german: str) -> None:
     field = MoneyField(currency=currency)
-    amount = Decimal({"EUR": "1234.500", "JPY": "1234.000", "KWD": "1.234"}[currency])
 
-    with translation.override(language):
-        assert field.prepare_value(amount) == expected_output[currency]
-        assert field.clean(field.prepare_value(amount)) == amount
-        assert not field.has_changed(amount, field.prepare_value(amount))
+    for language, shown in (("en", english), ("de", german)):
+        with translation.override(language):
+            assert field.prepare_value(amount) == shown
+            assert field.clean(shown) == amount
+            assert not field.has_changed(amount, shown)

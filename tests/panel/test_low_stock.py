@@ -1,5 +1,3 @@
-"""Tests for low stock: each level's flag matches the shop's threshold after every change."""
-
 import random
 
 import pytest
@@ -15,12 +13,13 @@ from apps.core.types import Attrs
 from apps.inventory.domain import low_stock, movements, stock
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
+from tests.panel.test_settings import build_settings_form
 from tests.support.databases.races import run_concurrently, run_while_uncommitted
 from tests.support.factories.inventory import get_first_location, make_item, make_location, sell, set_stock
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.panel.pages import GRID
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.usefixtures("in_shop")
 BY: Attrs = {"actor": "system"}
 
 
@@ -48,14 +47,10 @@ def is_consistent(shop: Shop) -> bool:
 
 def save_threshold(owner: Panel, shop: Shop, number: str) -> None:
     """Save a threshold in the shop settings and run the resulting jobs."""
-    form = owner.get("shops_shop_change", shop.pk).context["adminform"].form
-    values = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
-    response = owner.post("shops_shop_change", shop.pk, **(values | {"low_stock_at": number}))
+    response = owner.post("shops_shop_change", shop.pk, **build_settings_form(owner, shop) | {"low_stock_at": number})
     assert response.status_code == 302
-    with shop_scope(shop):
-        keys = list(Job.objects.filter(task=low_stock.MARK_TASK, state=Job.State.WAITING).values_list("key", flat=True))
-    for key in keys:
-        queue.run_job(key)
+    for job in list(Job.objects.filter(task=low_stock.MARK_TASK, state=Job.State.WAITING)):
+        queue.run_job(job.key)
 
 
 def test_a_level_is_low_from_the_movement_that_makes_it_so(shop: Shop) -> None:
@@ -80,19 +75,15 @@ def test_levels_say_so_however_they_move(shop: Shop) -> None:
             for item in chance.sample(items, 2)
             for index in places
         ]
-        with shop_scope(shop):
-            movements.apply_stock_changes(moves, reason=StockMovement.Reason.COUNT, at=timezone.now(), **BY)
+        movements.apply_stock_changes(moves, reason=StockMovement.Reason.COUNT, at=timezone.now(), **BY)
         assert is_consistent(shop)
-    with shop_scope(shop):
-        is_lows = set(InventoryLevel.objects.values_list("is_low", flat=True))
-    assert is_lows == {True, False}
+    assert set(InventoryLevel.objects.values_list("is_low", flat=True)) == {True, False}
 
 
 def test_newly_stocked_items_are_low(shop: Shop) -> None:
     set_threshold_silently(shop, 0)
     item = make_item(shop)
-    with shop_scope(shop):
-        stock.connect_item(item, make_location(shop), at=timezone.now(), **BY)
+    stock.connect_item(item, make_location(shop), at=timezone.now(), **BY)
 
     assert get_low_levels(shop) == {(item.pk, 0)}
     assert is_consistent(shop)
@@ -100,8 +91,7 @@ def test_newly_stocked_items_are_low(shop: Shop) -> None:
 
 def test_levels_without_a_threshold_are_never_low(shop: Shop) -> None:
     item, first = make_item(shop), get_first_location(shop)
-    with shop_scope(shop):
-        sell(item, first, 4, oversell=True, at=timezone.now(), **BY)
+    sell(item, first, 4, oversell=True, at=timezone.now(), **BY)
 
     assert get_low_levels(shop) == set()
 
@@ -110,28 +100,22 @@ def test_new_thresholds_are_applied(
     owner_client: Panel, shop: Shop, other_shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(low_stock, "BATCH_SIZE", 2)
-    first = get_first_location(shop)
-    items = [make_item(shop) for _ in range(5)]
-    for number, item in enumerate(items):
-        set_stock(item, first, number)
+    for number in range(5):
+        set_stock(make_item(shop), get_first_location(shop), number)
     set_stock(make_item(other_shop), get_first_location(other_shop), 1)
 
-    save_threshold(owner_client, shop, "3")
-    assert {available for _, available in get_low_levels(shop)} == {0, 1, 2, 3}
-    save_threshold(owner_client, shop, "1")
-    assert {available for _, available in get_low_levels(shop)} == {0, 1}
-    save_threshold(owner_client, shop, "")
-
-    assert get_low_levels(shop) == get_low_levels(other_shop) == set()
+    for threshold, low in (("3", {0, 1, 2, 3}), ("1", {0, 1}), ("", set())):
+        save_threshold(owner_client, shop, threshold)
+        assert {available for _, available in get_low_levels(shop)} == low
+    assert get_low_levels(other_shop) == set()
 
 
 def test_marking_moves_nothing_that_is_shown(shop: Shop) -> None:
     item = make_item(shop)
     set_threshold_silently(shop, 3)
-    with shop_scope(shop):
-        before = InventoryLevel.objects.get(item=item)
-        marked = [low_stock.mark_low_levels(), low_stock.mark_low_levels()]
-        after = InventoryLevel.objects.get(item=item)
+    before = InventoryLevel.objects.get(item=item)
+    marked = [low_stock.mark_low_levels(), low_stock.mark_low_levels()]
+    after = InventoryLevel.objects.get(item=item)
 
     assert marked == [1, 0]
     assert (after.updated_at, after.version, after.available) == (before.updated_at, before.version, before.available)
@@ -150,10 +134,9 @@ def test_the_nightly_task_corrects_missed_marks_except_in_read_only_shops(shop: 
 
 @pytest.mark.parametrize("number", ["-1", "40000", "few", "1.5", "9" * 300])
 def test_a_number_that_none_can_be_is_refused(owner_client: Panel, shop: Shop, number: str) -> None:
-    form = owner_client.get("shops_shop_change", shop.pk).context["adminform"].form
-    values = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
+    form = build_settings_form(owner_client, shop) | {"low_stock_at": number}
 
-    response = owner_client.post("shops_shop_change", shop.pk, **(values | {"low_stock_at": number}))
+    response = owner_client.post("shops_shop_change", shop.pk, **form)
 
     assert (response.status_code, "low_stock_at" in response.context["adminform"].form.errors) == (200, True)
 
@@ -165,14 +148,15 @@ def test_the_grid_lists_items_with_low_stock(admin_client_with: PanelWith, shop:
     make_item(other_shop)
     set_stock(many_item, get_first_location(shop), 4)
 
-    page = admin_client_with("products").get(GRID, stock="low")
+    page, everything = (admin_client_with("products").get(GRID, **query) for query in ({"stock": "low"}, {}))
 
-    rows = [(row["item"].pk, [cell["low"] for cell in row["cells"]]) for row in page.context["rows"]]
-    everything = admin_client_with("products").get(GRID)
-    marked = {row["item"].pk for row in everything.context["rows"] if any(cell["low"] for cell in row["cells"])}
-    assert rows == [(few_item.pk, [True])]
-    assert marked == {few_item.pk}
-    assert loose.pk in {row["item"].pk for row in everything.context["rows"]}
+    low, lows = (
+        {row["item"].pk: [cell["low"] for cell in row["cells"]] for row in response.context["rows"]}
+        for response in (page, everything)
+    )
+    assert low == {few_item.pk: [True]}
+    assert {pk for pk, cells in lows.items() if any(cells)} == {few_item.pk}
+    assert loose.pk in lows
     assert "items with 3 or fewer available" in page.content.decode()
 
 
@@ -209,15 +193,14 @@ def test_marking_and_moving_wait_for_each_other_in_one_order(shop: Shop) -> None
             low_stock.mark_low_levels()
 
     run_concurrently(shop, lambda: move(9), lambda: move(-4), change_number, change_number)
-    with shop_scope(shop):
-        low_stock.mark_low_levels()
+    low_stock.mark_low_levels()
 
     assert is_consistent(shop)
 
 
 @pytest.mark.postgres
-def test_low_items_are_found_by_their_index(shop: Shop) -> None:
-    with shop_scope(shop), connection.cursor() as cursor:
+def test_low_items_are_found_by_their_index() -> None:
+    with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
         plan = low_stock.get_low_items().order_by("-id")[:50].explain()
 
@@ -258,18 +241,13 @@ def test_an_inventory_change_updates_the_index_only_when_low_stock_changes(shop:
     set_threshold_silently(shop, 3)
     item, first = make_item(shop), get_first_location(shop)
     hots: dict[bool, list[int]] = {True: [], False: []}
-    for available, turns in (
-        (9, True),
-        *((number, False) for number in (8, 7, 6, 5)),
-        (2, True),
-        (1, False),
-        (4, True),
-    ):
+    turning = {9, 2, 4}
+    for available in (9, 8, 7, 6, 5, 2, 1, 4):
         before = count_heap_only_updates()
         set_stock(item, first, available)
         updates, hot = (now - then for now, then in zip(count_heap_only_updates(), before, strict=True))
         assert updates == 1
-        hots[turns].append(hot)
+        hots[available in turning].append(hot)
 
     # Some of these updates may not be heap-only, because rows of other tests may have filled the database page.
     assert (hots[True], any(hots[False])) == ([0, 0, 0], True)

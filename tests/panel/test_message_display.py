@@ -1,7 +1,4 @@
-"""Tests for how stored messages are displayed to staff: labels, reasons and changes.
-
-Tests for the wording of error messages for staff.
-"""
+"""Tests for how messages, labels and changes are displayed to staff."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -21,8 +18,8 @@ from apps.core.i18n.messages import COLUMN_ERROR, PART_ERROR, Amount, Message, j
 from apps.core.jobs import queue
 from apps.core.media import uploads
 from apps.core.rest.exceptions import Unprocessable
+from apps.core.tenancy.currency_conversion import ROUNDINGS
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.presentment import ROUNDINGS
 from apps.core.tenancy.scope import shop_scope
 from apps.imports_exports.admin import result_display as imports
 from apps.imports_exports.domain.rows import UNCHANGED, RowRefused, UnreadableCell
@@ -52,11 +49,9 @@ def _image_note(src: str, reason: Message) -> Message:
 
 def test_roundings_are_translated() -> None:
     with formats.language_override("de"):
-        translated = [translate(rounding) for rounding in ROUNDINGS.values()]
+        translated = {translate(rounding) for rounding in ROUNDINGS.values()}
 
-    assert {"Auf 0,05 genau", "Auf 0,10 genau", "Aufrunden auf den nächsten Betrag, der auf ,95 endet"} <= set(
-        translated
-    )
+    assert {"Auf 0,05 genau", "Auf 0,10 genau", "Aufrunden auf den nächsten Betrag, der auf ,95 endet"} <= translated
     assert "." not in "".join(translated)
     assert translate(ROUNDINGS["0.05"]) == "To the nearest 0.05"
 
@@ -64,12 +59,11 @@ def test_roundings_are_translated() -> None:
 def test_labels_are_translated_and_names_are_not() -> None:
     transaction = Transaction(kind="refund", amount=Decimal(48), currency="USD")
     coded = Event(subject_label="Refund of 48.00 USD", coded_label=transaction.event_label)
-    named = Event(subject_label="Poster of 48.00 USD")
 
     assert coded.label == "Refund of 48.00 USD"
     with formats.language_override("de"):
         assert coded.label == "Erstattung über 48,00 USD"
-        assert named.label == "Poster of 48.00 USD"
+        assert Event(subject_label="Poster of 48.00 USD").label == "Poster of 48.00 USD"
 
 
 def test_reasons_name_fields_as_forms_do() -> None:
@@ -172,31 +166,28 @@ def test_import_rows_name_fields_and_values_as_the_reader_does(shop: Shop) -> No
         (
             "products",
             lambda: COLUMN_ERROR(column="Variant Inventory Qty", error=inventory_levels._SEVERAL_LOCATIONS),
+            "Variant Inventory Qty: the item is stocked at several locations. Use the Variant Inventory Levels column",
             (
-                "Variant Inventory Qty: the item is stocked at several locations. "
-                "Use the Variant Inventory Levels column"
-            ),
-            (
-                "Spalte Variant Inventory Qty: Der Artikel liegt an mehreren Standorten. Verwenden Sie die Spalte "
-                "Variant Inventory Levels."
+                "Spalte Variant Inventory Qty: Der Artikel liegt an mehreren Standorten. "
+                "Verwenden Sie die Spalte Variant Inventory Levels."
             ),
         ),
         (
             "products",
             lambda: join_messages(
                 [
-                    _image_note("https://a.example/x", uploads._NOT_DOWNLOADED(error=ADDRESS_NOT_ALLOWED)),
-                    _image_note("https://a.example/y", too_large(20 * 2**20)),
+                    _image_note("https://a.example", uploads._NOT_DOWNLOADED(error=ADDRESS_NOT_ALLOWED)),
+                    _image_note("https://b.example", too_large(20 * 2**20)),
                 ]
             ),
             (
-                "The image https://a.example/x was not imported: Could not download image: address not allowed; "
-                "The image https://a.example/y was not imported: it is too large (maximum is 20 MB)"
+                "The image https://a.example was not imported: Could not download image: address not allowed; "
+                "The image https://b.example was not imported: it is too large (maximum is 20 MB)"
             ),
             (
-                "Das Bild https://a.example/x wurde nicht importiert: Das Bild konnte nicht heruntergeladen werden: "
-                "Adresse nicht erlaubt. "
-                "Das Bild https://a.example/y wurde nicht importiert: Es ist zu groß (höchstens 20 MB)."
+                "Das Bild https://a.example wurde nicht importiert: Das Bild konnte nicht heruntergeladen werden: "
+                "Adresse nicht erlaubt. Das Bild https://b.example wurde nicht importiert: Es ist zu groß "
+                "(höchstens 20 MB)."
             ),
         ),
     ],
@@ -245,9 +236,8 @@ def test_phrases_of_the_interface_are_shown_as_sentences(text: str, expected_out
 def test_a_refusal_names_its_fields_in_words() -> None:
     error = DomainError({"compare_at_price": [BLANK], "base": ["Order #1001 is closed"], "handle": [TAKEN]})
 
-    assert (
-        format_errors(error) == "Compare at price can't be blank. Order #1001 is closed. Handle has already been taken."
-    )
+    text = "Compare at price can't be blank. Order #1001 is closed. Handle has already been taken."
+    assert format_errors(error) == text
 
 
 def test_every_task_of_the_product_has_a_name_that_people_read() -> None:

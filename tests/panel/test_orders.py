@@ -1,5 +1,3 @@
-"""Tests for orders in the panel: search, timeline, cancellation, closing, payments and comments."""
-
 from decimal import Decimal
 
 import pytest
@@ -7,7 +5,7 @@ from django.utils import timezone
 
 from apps.core.events.models import Event
 from apps.core.tenancy.models import Shop, User
-from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.customers.domain.search_columns import rebuild_search_columns
 from apps.customers.models import Customer
 from apps.imports_exports.domain import exports
@@ -17,6 +15,8 @@ from apps.orders.models import Comment, Order
 from tests.support.api_client import Response
 from tests.support.factories.orders import get_available, make_order, make_variant
 from tests.support.panel.client import Panel, PanelWith
+
+pytestmark = pytest.mark.usefixtures("in_shop")
 
 LIST, PAGE = "orders_order_changelist", "orders_order_change"
 
@@ -28,20 +28,14 @@ def order_client(admin_client_with: PanelWith) -> Panel:
 
 @pytest.fixture
 def order(shop: Shop) -> Order:
-    address = {"first_name": "Anna", "last_name": "Lindqvist", "address1": "Storgatan 1", "country": "Sweden"}
-    return make_order(
-        shop,
-        email="anna@example.com",
-        customer={"first_name": "Anna", "last_name": "Lindqvist"},
-        shipping_address=address,
-        note="Ring <b>twice</b>",
-        financial_status="authorized",
-    )
+    anna: Attrs = {"first_name": "Anna", "last_name": "Lindqvist"}
+    address = anna | {"address1": "Storgatan 1", "country": "Sweden"}
+    values: Attrs = {"email": "anna@example.com", "note": "Ring <b>twice</b>", "financial_status": "authorized"}
+    return make_order(shop, customer=anna, shipping_address=address, **values)
 
 
 def reload_order(order: Order) -> Order:
-    with shop_scope(order.shop):
-        return Order.objects.get(pk=order.pk)
+    return Order.objects.get(pk=order.pk)
 
 
 def send_form(panel: Panel, order: Order, name: str, **data: str) -> Response:
@@ -50,18 +44,15 @@ def send_form(panel: Panel, order: Order, name: str, **data: str) -> Response:
     return panel.http.post(panel.url(f"orders_order_{name}", order.pk), {"form_key": key, **data}, follow=True)
 
 
-def test_addresses_name_the_country_in_the_readers_language(order_client: Panel, order: Order, shop: Shop) -> None:
-    with shop_scope(shop):
-        Order.objects.filter(pk=order.pk).update(
-            billing_address={"country": "United States", "country_code": "US", "province": "California"}
-        )
-    english = order_client.get(PAGE, order.pk).context["addresses"]
-    User.objects.filter(pk=order_client.user.pk).update(language="de")
-    german = order_client.get(PAGE, order.pk).context["addresses"]
+def test_addresses_name_the_country_in_the_readers_language(order_client: Panel, order: Order) -> None:
+    billing_address = {"country": "United States", "country_code": "US", "province": "California"}
+    Order.objects.filter(pk=order.pk).update(billing_address=billing_address)
 
-    assert [lines[-1] for _, lines in english] == ["Sweden", "United States"]
-    assert [lines[-1] for _, lines in german] == ["Schweden", "Vereinigte Staaten"]
-    assert german[1][1][0] == "Kalifornien"
+    for language, countries in (("en", ["Sweden", "United States"]), ("de", ["Schweden", "Vereinigte Staaten"])):
+        User.objects.filter(pk=order_client.user.pk).update(language=language)
+        addresses = order_client.get(PAGE, order.pk).context["addresses"]
+        assert [lines[-1] for _, lines in addresses] == countries
+    assert addresses[1][1][0] == "Kalifornien"
 
 
 def test_the_list_has_views_and_finds_orders(order_client: Panel, order: Order, shop: Shop) -> None:
@@ -73,39 +64,34 @@ def test_the_list_has_views_and_finds_orders(order_client: Panel, order: Order, 
         assert response.status_code == 200
         return [row.name for row in response.context["cl"].result_list]
 
+    views = {"closed": ["#1002"], "all": ["#1002", "#1001"], "unpaid": ["#1001"], "unfulfilled": ["#1001"]}
+    assert {view: names(view=view) for view in (*views, "cancelled")} == {**views, "cancelled": []}
+    words = {"1002": ["#1002"], "#1002": ["#1002"], "lindq": ["#1001"], "anna@example.com": ["#1001"], "nobody": []}
+    assert {word: names(q=word) for word in words} == words
     assert names() == ["#1001"]
-    assert names(view="closed") == ["#1002"]
-    assert names(view="all") == ["#1002", "#1001"]
-    assert names(view="unpaid") == names(view="unfulfilled") == ["#1001"]
-    assert names(view="cancelled") == []
-    assert names(q="1002") == names(q="#1002") == ["#1002"]
-    assert names(q="lindq") == names(q="anna@example.com") == ["#1001"]
-    assert names(q="nobody") == []
 
 
 def test_the_page_tells_the_story_and_escapes_it(order_client: Panel, order: Order) -> None:
     response = order_client.get(PAGE, order.pk)
 
     text = response.content.decode()
-    assert response.status_code == 200
-    for part in ("Mug", "20.00 USD", "Anna Lindqvist", "Storgatan 1", "Authorization", "Order placed", "Authorized"):
-        assert part in text
+    parts = {"Mug", "20.00 USD", "Anna Lindqvist", "Storgatan 1", "Authorization", "Order placed", "Authorized"}
+    assert {part for part in parts if part not in text} == set()
     assert "Ring &lt;b&gt;twice" in text
     assert "<b>twice" not in text
 
 
 def test_an_order_without_anything_is_shown(order_client: Panel, shop: Shop) -> None:
     order = make_order(shop)
-    with shop_scope(shop):
-        order.line_items.all().delete()
+    order.line_items.all().delete()
 
     assert order_client.get(PAGE, order.pk).status_code == 200
 
 
 def test_cancel_asks_and_gives_stock_back(order_client: Panel, shop: Shop) -> None:
     variant = make_variant(shop, stock=3)
-    line = {"variant_id": variant.pk, "quantity": 2}
-    order = make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
+    lines = [{"variant_id": variant.pk, "quantity": 2}]
+    order = make_order(shop, lines=lines, inventory_behaviour="decrement_obeying_policy")
     response = order_client.get("orders_order_cancel", order.pk)
 
     send_form(order_client, order, "cancel", reason="inventory", restock="on")
@@ -113,16 +99,6 @@ def test_cancel_asks_and_gives_stock_back(order_client: Panel, shop: Shop) -> No
     assert b"2 \xc3\x97 Mug - Blue" in response.content
     assert (reload_order(order).status, reload_order(order).cancel_reason) == ("cancelled", "inventory")
     assert get_available(variant) == 3
-
-
-def test_a_form_works_once(order_client: Panel, order: Order) -> None:
-    key = order_client.form_key(PAGE, order.pk)
-    for _ in range(2):
-        order_client.post("orders_order_capture", order.pk, form_key=key)
-
-    assert reload_order(order).financial_status == "paid"
-    with shop_scope(order.shop):
-        assert order.transactions.count() == 2
 
 
 def test_actions_close_open_and_pay(order_client: Panel, shop: Shop) -> None:
@@ -135,7 +111,6 @@ def test_actions_close_open_and_pay(order_client: Panel, shop: Shop) -> None:
 
     assert (closed.status, closed.financial_status) == ("closed", "paid")
     assert reload_order(order).status == "open"
-    assert order_client.get("orders_order_close", order.pk).status_code == 405
     refused = send_form(order_client, order, "paid")
     assert "must be greater than 0" in refused.content.decode()
 
@@ -144,12 +119,12 @@ def test_comments_are_on_the_timeline(admin_client_with: PanelWith, order: Order
     clerk = admin_client_with("orders")
 
     send_form(clerk, order, "comment", comment="Called <i>Anna</i>")
-    empty = send_form(clerk, order, "comment", comment="  ")
+    empty, nul = (send_form(clerk, order, "comment", comment=comment) for comment in ("  ", "a\0b"))
 
     assert "Called &lt;i&gt;Anna" in clerk.get(PAGE, order.pk).content.decode()
     assert "Comment can&#x27;t be blank." in empty.content.decode()
-    with shop_scope(order.shop):
-        assert Comment.objects.get().actor == f"staff:{clerk.user.pk}"
+    assert "Comment is invalid." in nul.content.decode()
+    assert Comment.objects.get().actor == f"staff:{clerk.user.pk}"
 
 
 @pytest.mark.parametrize(
@@ -166,25 +141,20 @@ def test_the_timeline_formats_amounts(order_client: Panel, shop: Shop, currency:
 
 
 def test_the_orders_of_many_buyers_are_all_found_and_truly_counted(order_client: Panel, shop: Shop) -> None:
-    with shop_scope(shop):
-        people = [Customer(shop=shop, first_name="Ada" if number % 2 else "Grace") for number in range(600)]
-        for person in people:
-            rebuild_search_columns(person, [])
-        customers = Customer.objects.bulk_create(people)
-        Order.objects.bulk_create(
-            Order(shop=shop, number=number, name=f"#{number}", customer=person, currency="USD")
-            for number, person in enumerate(customers, 5000)
-        )
+    people = [Customer(shop=shop, first_name="Ada" if number % 2 else "Grace") for number in range(600)]
+    for person in people:
+        rebuild_search_columns(person, [])
+    customers = Customer.objects.bulk_create(people)
+    Order.objects.bulk_create(
+        Order(shop=shop, number=number, name=f"#{number}", customer=person, currency="USD")
+        for number, person in enumerate(customers, 5000)
+    )
 
     def count_orders(term: str) -> int:
         return int(order_client.get(LIST, q=term, view="all").context["cl"].result_count)
 
-    assert (
-        count_orders("ada"),
-        count_orders("first_name:grace OR ada"),
-        count_orders("5007"),
-        count_orders("bob"),
-    ) == (300, 600, 1, 0)
+    counts = {"ada": 300, "first_name:grace OR ada": 600, "5007": 1, "bob": 0}
+    assert {term: count_orders(term) for term in counts} == counts
 
 
 @pytest.mark.parametrize("query", ["view=%00", "financial_status__exact=a%00b", "q=%00"])
@@ -193,36 +163,12 @@ def test_addresses_with_nul_are_refused(order_client: Panel, order: Order, query
     assert order_client.http.get(f"{order_client.url(LIST)}%00/change/").status_code == 400
 
 
-def test_a_comment_with_nul_is_refused(order_client: Panel, order: Order) -> None:
-    refused = send_form(order_client, order, "comment", comment="a\0b")
-
-    assert "Comment is invalid." in refused.content.decode()
-    with shop_scope(order.shop):
-        assert not Comment.objects.exists()
-
-
-def test_edit_saves_through_the_service_and_minds_the_version(order_client: Panel, order: Order) -> None:
-    form = {"email": "new@example.com", "phone": "", "po_number": "7", "tags": "vip", "note": "x"}
-    stale = order_client.post("orders_order_edit", order.pk, **form, seen_version="1")
-    saved = order_client.post("orders_order_edit", order.pk, **form, seen_version=str(reload_order(order).version))
-
-    assert (stale.status_code, saved.status_code) == (200, 302)
-    assert (reload_order(order).email, reload_order(order).tags) == ("new@example.com", "vip")
-    with shop_scope(order.shop):
-        event = Event.objects.get(topic="orders/updated")
-    assert event.actor == f"staff:{order_client.user.pk}"
-    assert event.changes["email"] == ["(hidden)", "(hidden)"]
-
-
 def test_bulk_close_says_what_it_did(order_client: Panel, order: Order, shop: Shop) -> None:
     closed = make_order(shop)
     send_form(order_client, closed, "close")
 
-    response = order_client.http.post(
-        order_client.url(LIST) + "?view=all",
-        {"action": "close_orders", "_selected_action": [order.pk, closed.pk]},
-        follow=True,
-    )
+    selected = {"action": "close_orders", "_selected_action": [order.pk, closed.pk]}
+    response = order_client.http.post(order_client.url(LIST) + "?view=all", selected, follow=True)
 
     assert "1 order closed. 1 order was already closed or canceled." in response.content.decode()
 
@@ -239,8 +185,7 @@ def test_orders_are_exported(
     monkeypatch.setattr(exports, "MAX_SELECTED", 0)
     too_many = exporter.http.post(exporter.url(LIST), form, follow=True)
 
-    with shop_scope(shop):
-        export = Export.objects.get()
+    export = Export.objects.get()
     assert (export.filters, export.user_id) == ({"ids": [other.pk]}, exporter.user.pk)
     assert request["Location"] == exporter.url("imports_exports_export_change", export.pk)
     assert "/export/" not in refused.get("Location", "")
@@ -248,9 +193,8 @@ def test_orders_are_exported(
 
 
 def test_current_totals_are_shown_wherever_totals_are(order_client: Panel, order: Order, shop: Shop) -> None:
-    with shop_scope(shop):
-        (line,) = order.line_items.all()
-        edit_lines(order, OrderEdit({line.pk: LineEdit(1)}, ()), actor="system", at=timezone.now())
+    (line,) = order.line_items.all()
+    edit_lines(order, OrderEdit({line.pk: LineEdit(1)}, ()), actor="system", at=timezone.now())
     other = make_order(shop, customer={"id": order.customer_id})
 
     response, customer = order_client.get(LIST), order_client.get("customers_customer_change", order.customer_id)
@@ -267,23 +211,14 @@ def test_current_totals_are_shown_wherever_totals_are(order_client: Panel, order
 def test_delete_goes_through_the_service(order_client: Panel, order: Order) -> None:
     order_client.post("orders_order_delete", order.pk, post="yes")
 
-    with shop_scope(order.shop):
-        assert not Order.objects.exists()
-        assert Event.objects.filter(topic="orders/delete").exists()
-
-
-def test_a_customer_page_lists_the_orders(order_client: Panel, order: Order) -> None:
-    response = order_client.get("customers_customer_change", order.customer_id)
-
-    assert b"#1001" in response.content
+    assert not Order.objects.exists()
+    assert Event.objects.filter(topic="orders/delete").exists()
 
 
 def test_the_page_links_to_the_customer_and_products(admin_client_with: PanelWith, order: Order, shop: Shop) -> None:
     variant = make_variant(shop)
-    customer = {"id": order.customer_id}
-    later = make_order(
-        shop, customer=customer, lines=[{"variant_id": variant.pk, "quantity": 1}], financial_status="paid"
-    )
+    lines = [{"variant_id": variant.pk, "quantity": 1}]
+    later = make_order(shop, customer={"id": order.customer_id}, lines=lines, financial_status="paid")
     seller, clerk = admin_client_with("orders", "customers", "products"), admin_client_with("orders")
 
     response, html = seller.get(PAGE, later.pk), clerk.get(PAGE, later.pk).content.decode()

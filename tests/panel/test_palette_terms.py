@@ -1,24 +1,20 @@
-"""Tests that everyday search terms find every screen and setting, in English and German.
-
-Each row of the tables has the expected first result and the search terms.
-"""
-
 from decimal import Decimal
 
 import pytest
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 
-from apps.core.admin.menu import MenuItem
 from apps.core.admin.palette import search
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.inventory.models import InventoryItem
 from tests.support.factories.catalog import make_product
 from tests.support.factories.orders import make_order
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.subtests import Subtests
 
+pytestmark = pytest.mark.usefixtures("in_shop")
+
+# The expected first result, and the search terms.
 ENGLISH = {
     "Home": "home, dashboard, overview, start",
     "Orders": "orders, order, purchase, invoices, unpaid, channel, sales channel, basket",
@@ -142,22 +138,19 @@ def test_an_ambiguous_word_finds_shop_themes_before_light_and_dark(owner_client:
 
 
 def test_every_menu_page_and_setting_has_terms(owner_client: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that every page has search terms and that the search finds every setting."""
     menus = [menu for screen in admin.site._registry.values() if (menu := getattr(screen, "menu", None))]
     screen = admin.site.get_model_admin(Shop)
     monkeypatch.setattr(search, "_find_rows", lambda request, term: ())
     with Subtests() as checks:
         for menu in menus:
             with checks(str(menu)):
-                assert isinstance(menu, MenuItem)
                 assert menu.search_terms
         for name in flatten_fieldsets(screen.fieldsets or ()):
             with checks(name):
-                search_results = owner_client.get(
-                    "search", s=str(screen.form.base_fields[name].label), extended="1"
-                ).context["results"]
-                assert f"/change/#id_{name}" in " ".join(result.link for result in search_results)
-    assert {title for title, _words in ENGLISH.items()} >= {str(menu.title) for menu in menus if menu.title}
+                label = str(screen.form.base_fields[name].label)
+                links = [result.link for result in owner_client.get("search", s=label, extended="1").context["results"]]
+                assert f"/change/#id_{name}" in " ".join(links)
+    assert ENGLISH.keys() >= {str(menu.title) for menu in menus if menu.title}
 
 
 def test_settings_are_found_by_those_who_may_open_them(admin_client_with: PanelWith) -> None:
@@ -166,15 +159,11 @@ def test_settings_are_found_by_those_who_may_open_them(admin_client_with: PanelW
 
 
 def test_products_customers_and_orders_come_before_what_is_kept_of_them(shop: Shop, owner_client: Panel) -> None:
-    with shop_scope(shop):
-        product = make_product("Mug")
-        item = InventoryItem.objects.get(variant__product=product)
-        item.sku = "mug-1"
-        item.save()
+    make_product("Mug")
+    InventoryItem.objects.update(sku="mug-1")
     line = {"title": "Mug", "sku": "mug", "price": Decimal("12.50"), "quantity": 1}
     make_order(shop, lines=[line], customer={"first_name": "Mug", "last_name": "Smith"})
 
-    search_results = owner_client.get("search", s="mug", extended="1").context["results"]
-    kinds = [result.description.split(" ")[0] for result in search_results]
+    results = owner_client.get("search", s="mug", extended="1").context["results"]
 
-    assert kinds[:3] == ["Product", "Customer", "Order"]
+    assert [result.description.split(" ")[0] for result in results[:3]] == ["Product", "Customer", "Order"]

@@ -1,5 +1,3 @@
-"""Tests for payment handler settings in the panel."""
-
 import re
 from html import unescape
 
@@ -15,6 +13,8 @@ from tests.support.factories.payments import VERSION, make_handler
 from tests.support.panel.add_forms import get_edit_form
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.subtests import Subtests
+
+pytestmark = pytest.mark.usefixtures("in_shop")
 
 SCREEN = "payments_paymenthandlerconfig"
 TYPED = {
@@ -46,7 +46,6 @@ def handler_client(admin_client_with: PanelWith) -> Panel:
 
 
 def get_page_text(response: Response) -> str:
-    """Return the text of a response."""
     return " ".join(unescape(re.sub("<[^>]+>", " ", response.content.decode())).split())
 
 
@@ -55,58 +54,41 @@ def change_handler(panel: Panel, handler: PaymentHandlerConfig, **typed: str) ->
     return panel.http.post(panel.url(f"{SCREEN}_change", handler.pk), data)
 
 
-def get_stored_handlers(shop: Shop) -> list[PaymentHandlerConfig]:
-    with shop_scope(shop):
-        return list(PaymentHandlerConfig.objects.order_by("id"))
-
-
 def test_typed_values_are_published(handler_client: Panel) -> None:
     response = handler_client.post(f"{SCREEN}_add", **TYPED)
 
     assert response.status_code == 302, get_page_text(response)
-    (handler,) = get_stored_handlers(handler_client.shop)
+    handler = PaymentHandlerConfig.objects.get()
     assert (handler.config, handler.available_instruments) == (STORED, [{"type": "wallet_pay"}])
     assert (handler.handler_id, handler.enabled, handler.environment) == ("wallet_pay", True, "production")
-    with shop_scope(handler_client.shop):
-        event = Event.objects.get(topic="payment_handlers/create")
-    assert event.message == "Payment handler created: The contract is signed"
-    assert event.actor == f"staff:{handler_client.user.pk}"
+    event, actor = Event.objects.get(topic="payment_handlers/create"), f"staff:{handler_client.user.pk}"
+    assert (event.message, event.actor) == ("Payment handler created: The contract is signed", actor)
 
 
 def test_a_form_shows_what_is_stored_and_saved_untouched_changes_nothing(handler_client: Panel) -> None:
-    with shop_scope(handler_client.shop):
-        handler = make_handler(config={"shop_id": "1", "x": {"y": [0.1, "é"]}, "environment": "sandbox"})
-        silent = make_handler(handler_id="b", config={"shop_id": "1"}, enabled=False)
+    handler = make_handler(config={"shop_id": "1", "x": {"y": [0.1, "é"]}, "environment": "sandbox"})
+    silent = make_handler(handler_id="b", config={"shop_id": "1"}, enabled=False)
     versions = [handler.version, silent.version]
 
     form = get_edit_form(handler_client, SCREEN, handler.pk).data
-    answers = [change_handler(handler_client, single_handler) for single_handler in (handler, silent)]
+    answers = [change_handler(handler_client, row) for row in (handler, silent)]
 
     assert (form["wallet_shop"], form["wallet_environment"]) == (["1"], ["sandbox"])
     assert '"é"' in form["other"][0]
     assert [response.status_code for response in answers] == [302, 302]
-    assert [single_handler.version for single_handler in get_stored_handlers(handler_client.shop)] == versions
+    assert list(PaymentHandlerConfig.objects.order_by("id").values_list("version", flat=True)) == versions
 
 
 def test_unchanged_fields_keep_their_values(handler_client: Panel) -> None:
-    with shop_scope(handler_client.shop):
-        handler = make_handler(config={"shop_id": "1", "x": 1, "environment": "sandbox"}, available_instruments=None)
+    config = {"shop_id": "1", "x": 1, "environment": "sandbox"}
+    handler = make_handler(config=config, available_instruments=None)
 
     response = change_handler(handler_client, handler, merchant_name="Acme", supported_countries="fr us")
 
     assert response.status_code == 302, get_page_text(response)
-    assert get_stored_handlers(handler_client.shop)[0].config == {
-        "shop_id": "1",
-        "x": 1,
-        "environment": "sandbox",
-        "merchant_name": "Acme",
-        "supported_countries": ["FR", "US"],
-    }
-    with shop_scope(handler_client.shop):
-        event = Event.objects.get(topic="payment_handlers/update")
-    before, after = event.changes["config"]
-    assert before == {"shop_id": "1", "x": 1, "environment": "sandbox"}
-    assert after["supported_countries"] == ["FR", "US"]
+    stored = PaymentHandlerConfig.objects.get().config
+    assert stored == config | {"merchant_name": "Acme", "supported_countries": ["FR", "US"]}
+    assert Event.objects.get(topic="payment_handlers/update").changes["config"] == [config, stored]
 
 
 REFUSED: list[tuple[dict[str, str], str, str]] = [
@@ -120,17 +102,9 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
     ({"instruments": '[{"type": "card"}]'}, "instruments", "0.type is not included in the list."),
     ({"other": "{"}, "other", "Enter valid JSON: Expecting property name enclosed in double quotes"),
     ({"other": "[1]"}, "other", "Enter a JSON object."),
-    (
-        {"other": '{"a": "\\u0000"}'},
-        "other",
-        "The text contains an invalid character. Remove the character and try again.",
-    ),
+    ({"other": '{"a": "\\u0000"}'}, "other", "The text contains an invalid character."),
     ({"other": '{"shop_id": "1"}'}, "other", "Enter shop_id in the fields above, not here."),
-    (
-        {"other": '{"deep": {"API_KEY": "x"}}'},
-        "other",
-        "deep.API_KEY must not be published because it looks like a secret.",
-    ),
+    ({"other": '{"deep": {"API_KEY": "x"}}'}, "other", "deep.API_KEY must not be published"),
     ({"other": '{"x": 1e400}'}, "other", "x is invalid."),
     ({"other": '{"x": "' + "y" * 16_300 + '"}'}, "other", "This value is too large (maximum is 16 KB)."),
     ({"reason": ""}, "reason", "Enter a reason. This change affects production."),
@@ -144,15 +118,13 @@ def test_unpublishable_values_are_refused_at_their_fields(handler_client: Panel)
             with checks(field, message):
                 response = handler_client.post(f"{SCREEN}_add", **TYPED | typed)
                 assert response.status_code == 200
-                errors = response.context["adminform"].form.errors
-                assert message in " ".join(errors[field])
-                assert get_stored_handlers(handler_client.shop) == []
+                assert message in " ".join(response.context["adminform"].form.errors[field])
+                assert not PaymentHandlerConfig.objects.exists()
 
 
 def test_a_reason_is_asked_for_where_production_is_concerned(handler_client: Panel) -> None:
-    with shop_scope(handler_client.shop):
-        live = make_handler()
-        sandbox = make_handler(handler_id="test", config={"shop_id": "942252", "environment": "sandbox"})
+    live = make_handler()
+    sandbox = make_handler(handler_id="test", config={"shop_id": "942252", "environment": "sandbox"})
 
     unexplained = change_handler(handler_client, live, enabled="", merchant_name="New")
     moved = change_handler(handler_client, sandbox, wallet_environment="production")
@@ -160,16 +132,14 @@ def test_a_reason_is_asked_for_where_production_is_concerned(handler_client: Pan
     explained = change_handler(handler_client, live, merchant_name="New", reason="Rebranding")
 
     assert [response.status_code for response in (unexplained, moved, free, explained)] == [200, 200, 302, 302]
-    with shop_scope(handler_client.shop):
-        events = Event.objects.filter(topic="payment_handlers/update").order_by("id")
-        assert [event.message for event in events] == ["", "Payment handler updated: Rebranding"]
+    events = Event.objects.filter(topic="payment_handlers/update").order_by("id")
+    assert [event.message for event in events] == ["", "Payment handler updated: Rebranding"]
 
 
 def test_domain_errors_come_back_on_their_field(handler_client: Panel, other_shop: Shop) -> None:
     with shop_scope(other_shop):
         make_handler(config={"shop_id": "taken"})
-    with shop_scope(handler_client.shop):
-        make_handler()
+    make_handler()
 
     response = handler_client.post(f"{SCREEN}_add", **TYPED | {"handler_id": "b", "wallet_shop": "taken"})
     second = handler_client.post(f"{SCREEN}_add", **TYPED | {"handler_id": "b"})
@@ -183,8 +153,7 @@ def test_domain_errors_come_back_on_their_field(handler_client: Panel, other_sho
 
 
 def test_the_second_of_two_editors_sees_a_conflict(handler_client: Panel, admin_client_with: PanelWith) -> None:
-    with shop_scope(handler_client.shop):
-        handler = make_handler(config={"shop_id": "1", "environment": "sandbox"})
+    handler = make_handler(config={"shop_id": "1", "environment": "sandbox"})
     other = admin_client_with("platform_payments_accounts")
     opened = get_edit_form(handler_client, SCREEN, handler.pk).data
 
@@ -195,24 +164,21 @@ def test_the_second_of_two_editors_sees_a_conflict(handler_client: Panel, admin_
 
     assert (first.status_code, second.status_code) == (302, 200)
     assert "changed this in the meantime" in get_page_text(second)
-    assert get_stored_handlers(handler_client.shop)[0].config["merchant_name"] == "Theirs"
+    assert PaymentHandlerConfig.objects.get().config["merchant_name"] == "Theirs"
 
 
 def test_a_handler_that_takes_money_is_switched_off_before_it_is_removed(handler_client: Panel) -> None:
-    with shop_scope(handler_client.shop):
-        handler = make_handler()
+    handler = make_handler()
 
     refused = handler_client.post(f"{SCREEN}_delete", handler.pk, post="yes")
-    assert len(get_stored_handlers(handler_client.shop)) == 1
-    bulk = handler_client.post(
-        f"{SCREEN}_changelist", action="delete_selected", _selected_action=str(handler.pk), post="yes"
-    )
-    assert len(get_stored_handlers(handler_client.shop)) == 1
+    selected = {"action": "delete_selected", "_selected_action": str(handler.pk), "post": "yes"}
+    bulk = handler_client.post(f"{SCREEN}_changelist", **selected)
+    assert PaymentHandlerConfig.objects.count() == 1
     change_handler(handler_client, handler, enabled="", reason="No longer offered")
     removed = handler_client.post(f"{SCREEN}_delete", handler.pk, post="yes")
 
     assert [response.status_code for response in (refused, bulk, removed)] == [302, 302, 302]
-    assert get_stored_handlers(handler_client.shop) == []
+    assert not PaymentHandlerConfig.objects.exists()
     with all_shops_scope():
         assert Event.objects.filter(topic="payment_handlers/delete").count() == 1
 
@@ -224,29 +190,24 @@ def test_the_preview_shows_what_would_be_published_and_stores_nothing(handler_cl
     handler_client.get(f"{SCREEN}_add")
     before = snapshot_database()
 
-    output = get_page_text(handler_client.post(f"{SCREEN}_preview", **TYPED))
-    off = get_page_text(handler_client.post(f"{SCREEN}_preview", **TYPED | {"enabled": "", "reason": ""}))
-    elsewhere = get_page_text(handler_client.post(f"{SCREEN}_preview", **TYPED | {"supported_countries": "JP"}))
+    output, off, elsewhere = (
+        get_page_text(handler_client.post(f"{SCREEN}_preview", **TYPED | typed))
+        for typed in ({}, {"enabled": "", "reason": ""}, {"supported_countries": "JP"})
+    )
 
     assert snapshot_database() == before
-    assert '"id": "wallet_pay"' in output
-    assert '"rate": 0.1' in output
-    assert '"token_binding": { "checkout_id": "example" }' in output
-    assert "The profile will be published when you save" in output
+    parts = ('"id": "wallet_pay"', '"rate": 0.1', '"token_binding": { "checkout_id": "example" }')
+    assert all(part in output for part in (*parts, "The profile will be published when you save"))
     assert "while this payment handler is disabled" in off
     assert "This payment handler is not available to a customer in" in elsewhere
 
 
 def test_the_preview_of_a_stored_handler_names_what_is_wrong(handler_client: Panel) -> None:
-    with shop_scope(handler_client.shop):
-        handler = make_handler()
-    typed = get_edit_form(handler_client, SCREEN, handler.pk).data | {
-        "wallet_shop": ["a b"],
-        "other": ['{"x": "</script><b>"}'],
-    }
+    handler = make_handler()
+    typed = get_edit_form(handler_client, SCREEN, handler.pk).data | {"other": ['{"x": "</script><b>"}']}
     address = f"{handler_client.url(f'{SCREEN}_preview')}?of={handler.pk}"
 
-    wrong = handler_client.http.post(address, typed)
+    wrong = handler_client.http.post(address, typed | {"wallet_shop": ["a b"]})
     right = handler_client.http.post(address, typed | {"wallet_shop": ["942252"]})
 
     assert get_page_text(wrong) == "Shop ID : This value is invalid."
@@ -254,11 +215,12 @@ def test_the_preview_of_a_stored_handler_names_what_is_wrong(handler_client: Pan
     assert "</script><b>" in unescape(right.content.decode())
 
 
-@pytest.mark.parametrize("identity", ["0", "abc", "9" * 30, "-1"])
-def test_the_preview_of_what_is_none_is_not_found(handler_client: Panel, identity: str) -> None:
-    assert (
-        handler_client.http.post(f"{handler_client.url(f'{SCREEN}_preview')}?of={identity}", TYPED).status_code == 404
-    )
+def test_the_preview_of_what_is_none_is_not_found(handler_client: Panel) -> None:
+    address = f"{handler_client.url(f'{SCREEN}_preview')}?of="
+
+    answers = [handler_client.http.post(f"{address}{identity}", TYPED) for identity in ("0", "abc", "9" * 30, "-1")]
+
+    assert [response.status_code for response in answers] == [404] * 4
 
 
 def test_other_permissions_configure_no_payments(admin_client_with: PanelWith) -> None:
@@ -266,4 +228,4 @@ def test_other_permissions_configure_no_payments(admin_client_with: PanelWith) -
 
     assert other.post(f"{SCREEN}_preview", **TYPED).status_code == 403
     assert other.forge(f"{SCREEN}_add", **TYPED).status_code == 403
-    assert get_stored_handlers(other.shop) == []
+    assert not PaymentHandlerConfig.objects.exists()

@@ -1,5 +1,3 @@
-"""Tests for the refund report: totals by day in the shop's time zone and currency, and excluded refunds."""
-
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -18,6 +16,8 @@ from tests.support.factories.orders import make_order
 from tests.support.factories.refunds import BY, create_bogus_order, refund_amount, run_refund_jobs
 from tests.support.panel.client import Panel, PanelWith
 
+pytestmark = pytest.mark.usefixtures("in_shop")
+
 REPORT, FILE = "refunds_refund_report", "refunds_refund_report_file"
 # May 6 in Auckland, but May 5 in UTC.
 NOW = datetime(2031, 5, 5, 22, tzinfo=UTC)
@@ -32,20 +32,17 @@ def report_client(admin_client_with: PanelWith, shop: Shop, time_machine: TimeMa
     return admin_client_with("reports")
 
 
-def make_refund(
-    shop: Shop, ago: timedelta = timedelta(), *, title: str = "Mug", reason: str = "", **order: object
-) -> Refund:
+def make_refund(shop: Shop, hours: int = 0, *, title: str = "Mug", reason: str = "", **order: object) -> Refund:
     """Create an order of two items at 10.00 each with a total tax of 1.00, and refund one item."""
     tax = [{"title": "VAT", "rate": Decimal(0), "price": Decimal("1.00")}]
     line = {"title": title, "price": Decimal("10.00"), "quantity": 2, "tax_lines": tax}
     new_order = make_order(shop, lines=[line], **{"financial_status": "paid", **order})
     with shop_scope(shop):
         units = [RefundLineInput(new_order.line_items.get().pk)]
-        refund_request = RefundRequest(
-            line_inputs=units, transaction_inputs=[RefundTransactionInput(Decimal("10.50"))], reason=reason
-        )
+        payments = [RefundTransactionInput(Decimal("10.50"))]
+        refund_request = RefundRequest(line_inputs=units, transaction_inputs=payments, reason=reason)
         row = create.create_refund(Order.objects.get(pk=new_order.pk), refund_request, at=NOW, **BY)
-        Refund.objects.filter(pk=row.pk).update(processed_at=NOW - ago)
+        Refund.objects.filter(pk=row.pk).update(processed_at=NOW - timedelta(hours=hours))
     return row
 
 
@@ -57,15 +54,16 @@ def get_tables(panel: Panel, **query: str) -> dict[str, list[tuple[str, int, int
 
 def test_refunds_are_added_up_by_day_reason_and_product(report_client: Panel, shop: Shop) -> None:
     make_refund(shop, reason="damage")
-    make_refund(shop, timedelta(hours=1), title="Jar", reason="damage")
-    make_refund(shop, timedelta(hours=24))
+    make_refund(shop, 1, title="Jar", reason="damage")
+    make_refund(shop, 24)
 
-    tables_by_title = get_tables(report_client)
     page = report_client.get(REPORT, **DAYS)
 
-    assert tables_by_title["periods"] == [("6 May 2031", 2, 2, "21.00"), ("5 May 2031", 1, 1, "10.50")]
-    assert tables_by_title["reasons"] == [("Damage", 2, 2, "21.00"), ("No reason given", 1, 1, "10.50")]
-    assert tables_by_title["products"] == [("Mug", 2, 2, "21.00"), ("Jar", 1, 1, "10.50")]
+    assert get_tables(report_client) == {
+        "periods": [("6 May 2031", 2, 2, "21.00"), ("5 May 2031", 1, 1, "10.50")],
+        "reasons": [("Damage", 2, 2, "21.00"), ("No reason given", 1, 1, "10.50")],
+        "products": [("Mug", 2, 2, "21.00"), ("Jar", 1, 1, "10.50")],
+    }
     assert (page.context["money"], page.context["total"].refunds) == ("31.50 USD", 3)
     assert [bar.height for bar in page.context["bars"]] == [1, 1, 1, 1, 50, 100]
 
@@ -76,23 +74,19 @@ def test_refunds_are_added_up_by_day_reason_and_product(report_client: Panel, sh
 )
 def test_days_are_put_together(report_client: Panel, shop: Shop, step: str, names: list[str]) -> None:
     make_refund(shop)
-    make_refund(shop, timedelta(days=6))
+    make_refund(shop, 6 * 24)
 
-    tables_by_title = get_tables(report_client, first="2031-04-01", step=step)
-
-    assert [name for name, *_ in tables_by_title["periods"]] == names
+    assert [name for name, *_ in get_tables(report_client, first="2031-04-01", step=step)["periods"]] == names
 
 
 def test_unrelated_refunds_are_left_out(report_client: Panel, shop: Shop, other_shop: Shop) -> None:
     make_refund(shop, test=True)
-    make_refund(shop, timedelta(days=6))
+    make_refund(shop, 6 * 24)
     make_refund(other_shop)
-    failing = create_bogus_order(shop, behavior="bogus:fail")
-    refund_amount(failing, "5.00")
+    refund_amount(create_bogus_order(shop, behavior="bogus:fail"), "5.00")
     run_refund_jobs(shop)
     euros = make_refund(shop)
-    with shop_scope(shop):
-        Order.objects.filter(pk=euros.order_id).update(currency="EUR")
+    Order.objects.filter(pk=euros.order_id).update(currency="EUR")
 
     page = report_client.get(REPORT, **DAYS)
 
@@ -107,15 +101,13 @@ def test_the_file_is_for_spreadsheets(report_client: Panel, shop: Shop) -> None:
     products = report_client.get(FILE, **DAYS, table="products")
     periods = report_client.get(FILE, **DAYS)
 
-    assert products["Content-Type"] == "text/csv; charset=utf-8"
-    assert products["Content-Disposition"] == 'attachment; filename="refunds-products-2031-05-01-2031-05-06.csv"'
-    assert products.content.decode("utf-8-sig").splitlines() == [
-        "Product,Refunds,Units,Money (USD)",
-        "'=HYPERLINK(1),1,1,10.50",
-    ]
+    name = 'attachment; filename="refunds-products-2031-05-01-2031-05-06.csv"'
+    assert (products["Content-Type"], products["Content-Disposition"]) == ("text/csv; charset=utf-8", name)
+    rows = ["Product,Refunds,Units,Money (USD)", "'=HYPERLINK(1),1,1,10.50"]
+    assert products.content.decode("utf-8-sig").splitlines() == rows
     assert periods.content.decode("utf-8-sig").splitlines()[-2:] == ["2031-05-05,0,0,0.00", "2031-05-06,1,1,10.50"]
-    assert report_client.get(FILE, **DAYS, table="people").status_code == 404
-    assert report_client.get(FILE, first="x").status_code == 404
+    unknown = ({**DAYS, "table": "people"}, {"first": "x"})
+    assert [report_client.get(FILE, **query).status_code for query in unknown] == [404, 404]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +142,7 @@ def test_the_report_costs_the_same_queries_however_much_was_refunded(report_clie
 
 
 def test_the_menu_shows_where_one_is_and_nothing_else(report_client: Panel) -> None:
-    """Check that only the report is highlighted in the menu, although its URL starts with the URL of refunds."""
+    # The report's URL starts with the URL of refunds.
     groups = report_client.get(REPORT, **DAYS).context["sidebar_navigation"]
 
     assert [item["title"] for group in groups for item in group["items"] if item["active"]] == ["Refund report"]

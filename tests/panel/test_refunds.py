@@ -1,5 +1,3 @@
-"""Tests of refunds in the panel: calculation, review, duties and cancellation."""
-
 from decimal import Decimal
 from typing import Any
 
@@ -11,9 +9,7 @@ from time_machine import TimeMachineFixture
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
-from apps.inventory.models import Location
 from apps.orders.models import Order, Transaction
 from apps.refunds.models import Refund
 from apps.shops.domain.tokens import issue_token
@@ -39,50 +35,43 @@ from tests.support.panel.pages import (
     review_refund,
 )
 
+pytestmark = pytest.mark.usefixtures("in_shop")
+
 PAGE = "orders_order_change"
-POST = [{"title": "Post", "price": Decimal("5.00"), "tax_lines": []}]
 
 
 @pytest.fixture
 def order(shop: Shop) -> Order:
-    variant = make_variant(shop, stock=5)
-    return make_order(
-        shop,
-        lines=[{"variant_id": variant.pk, "quantity": 3}],
-        shipping=POST,
-        email="ada@example.com",
-        inventory_behaviour="decrement_obeying_policy",
-        transactions=[{"kind": "sale", "amount": Decimal("35.00"), "gateway": "bogus"}],
-    )
-
-
-def get_refunds(shop: Shop) -> list[Refund]:
-    with shop_scope(shop):
-        return list(Refund.objects.order_by("pk"))
+    post = [{"title": "Post", "price": Decimal("5.00"), "tax_lines": []}]
+    payments = [{"kind": "sale", "amount": Decimal("35.00"), "gateway": "bogus"}]
+    lines = [{"variant_id": make_variant(shop, stock=5).pk, "quantity": 3}]
+    values: Attrs = {"email": "ada@example.com", "inventory_behaviour": "decrement_obeying_policy"}
+    return make_order(shop, lines=lines, shipping=post, transactions=payments, **values)
 
 
 def get_text(response: Response) -> str:
     return " ".join(response.content.decode().split())
 
 
+def find_missing(response: Response, *parts: str) -> list[str]:
+    """Return the parts that the page does not contain."""
+    return [part for part in parts if part not in get_text(response)]
+
+
 def test_a_refund_is_worked_out_looked_at_and_made_once(refund_client: Panel, order: Order, shop: Shop) -> None:
     (line,), (payment,) = get_row_ids(order)
-    typed = {
-        f"units-{line}-unsent": "2",
-        "full_shipping": "on",
-        "reason": "damage",
-        "note": "Broken <b>",
-        "notify": "on",
-    }
+    typed = {"full_shipping": "on", "reason": "damage", "note": "Broken <b>", "notify": "on"}
+    typed |= {f"units-{line}-unsent": "2"}
     response = refund_client.post(CALCULATION, order.pk, **typed)
 
     look = review_refund(refund_client, order, typed)
-    nothing_yet = get_refunds(shop)
+    assert not Refund.objects.exists()
     responses = [confirm_refund(refund_client, order, look) for _ in range(2)]
 
     assert "25.00 USD" in get_text(response)
     assert response.context["suggestions"] == [(payment, "25.00")]
-    for part in (
+    missing = find_missing(
+        look,
         "25.00 USD of the 35.00 USD payment will be refunded through bogus.",
         "2 × Mug - Blue: canceled, restocked at",
         "This email will be sent to ada@example.com:",
@@ -91,55 +80,40 @@ def test_a_refund_is_worked_out_looked_at_and_made_once(refund_client: Panel, or
         "Broken &lt;b&gt;",
         "Damage",
         "Refund 25.00 USD </button>",
-    ):
-        assert part in get_text(look), part
-    assert nothing_yet == []
-    (refund,) = get_refunds(shop)
-    assert (refund.user_id, refund.reason, refund.note, refund.restock) == (
-        refund_client.user.pk,
-        "damage",
-        "Broken <b>",
-        True,
     )
-    assert [single_response.redirect_chain[-1][0] for single_response in responses] == [
-        refund_client.url(PAGE, order.pk)
-    ] * 2
-    assert "Refund created: 25.00 USD." in get_text(responses[0])
-    assert "already submitted" in get_text(responses[1])
-    assert "Waiting for the gateway" in get_text(responses[0])
-    assert "Refunded 25.00 USD through bogus" in get_text(responses[0])
-    with shop_scope(shop):
-        assert get_available(order.line_items.get().variant) == 4  # type: ignore[arg-type]
-        job = Job.objects.get(task="refunds.notification")
+    assert missing == []
+    refund, me = Refund.objects.get(), refund_client.user.pk
+    assert (refund.user_id, refund.reason, refund.note, refund.restock) == (me, "damage", "Broken <b>", True)
+    assert [page.redirect_chain[-1][0] for page in responses] == [refund_client.url(PAGE, order.pk)] * 2
+    texts = ("Refund created: 25.00 USD.", "Waiting for the gateway", "Refunded 25.00 USD through bogus")
+    assert find_missing(responses[0], *texts) == find_missing(responses[1], "already submitted") == []
+    assert get_available(order.line_items.get().variant) == 4  # type: ignore[arg-type]
+    job = Job.objects.get(task="refunds.notification")
     run_refund_jobs(shop)
     queue.run_job(job.key)
     assert "Refunded" in get_text(refund_client.get(PAGE, order.pk))
     assert mail.outbox[0].body.strip() in look.context["mail"].body
 
 
-def test_a_full_refund_is_one_click_and_works_without_scripts(refund_client: Panel, order: Order, shop: Shop) -> None:
+def test_a_full_refund_is_one_click_and_works_without_scripts(refund_client: Panel, order: Order) -> None:
     (line,), (payment,) = get_row_ids(order)
     form = open_form(refund_client, order, all="1")
 
-    calculated = refund_client.http.post(refund_client.url(NEW, order.pk), {**form, "step": "calculate"})
-    german = refund_client.http.post(
-        refund_client.url(NEW, order.pk), {**form, "step": "calculate"}, headers={"accept-language": "de"}
-    )
+    for language, amount in (("en", "35.00"), ("de", "35,00")):
+        calculated = refund_client.http.post(
+            refund_client.url(NEW, order.pk), {**form, "step": "calculate"}, headers={"accept-language": language}
+        )
+        assert calculated.context["suggestions"] == [(payment, amount)]
     response = refund_by_form(refund_client, order, form)
 
     assert (form[f"units-{line}-unsent"], form["full_shipping"]) == (["3"], ["on"])
-    assert calculated.context["suggestions"] == [(payment, "35.00")]
-    assert german.context["suggestions"] == [(payment, "35,00")]
     assert "Refund created: 35.00 USD." in get_text(response)
-    second_response = refund_client.get(NEW, order.pk)
-    assert "All items in this order have already been refunded" in get_text(second_response)
-    assert "There are no payments to refund" in get_text(second_response)
+    texts = ("All items in this order have already been refunded", "There are no payments to refund")
+    assert find_missing(refund_client.get(NEW, order.pk), *texts) == []
 
 
-@pytest.mark.parametrize(("included", "remaining", "back"), [(True, "6.00", "3.00"), (False, "6.00", "3.60")])
-def test_shipping_has_its_own_title(
-    refund_client: Panel, shop: Shop, *, included: bool, remaining: str, back: str
-) -> None:
+@pytest.mark.parametrize(("included", "back"), [(True, "3.00"), (False, "3.60")])
+def test_shipping_has_its_own_title(refund_client: Panel, shop: Shop, *, included: bool, back: str) -> None:
     tax = {"title": "VAT", "rate": Decimal("0.2"), "price": Decimal("1.20")}
     post = [{"title": "Post", "price": Decimal("6.00"), "tax_lines": [tax]}]
     order = make_order(shop, shipping=post, taxes_included=included, financial_status="paid")
@@ -148,13 +122,12 @@ def test_shipping_has_its_own_title(
     look = review_refund(refund_client, order, {"shipping": "3.00"})
     response = confirm_refund(refund_client, order, look)
 
-    assert f"{remaining} USD refundable, {'tax included' if included else 'before tax'}" in form
-    assert f"<dd> {back} USD </dd>" in get_text(look)
-    assert f"Refund {back} USD </button>" in get_text(look)
+    assert f"6.00 USD refundable, {'tax included' if included else 'before tax'}" in form
+    assert find_missing(look, f"<dd> {back} USD </dd>", f"Refund {back} USD </button>") == []
     assert f"shipping {back} USD" in get_text(response)
 
 
-def test_an_amount_is_changed_within_its_limits(refund_client: Panel, order: Order, shop: Shop) -> None:
+def test_an_amount_is_changed_within_its_limits(refund_client: Panel, order: Order) -> None:
     (line,), (payment,) = get_row_ids(order)
     units = {f"units-{line}-unsent": "1"}
 
@@ -164,14 +137,10 @@ def test_an_amount_is_changed_within_its_limits(refund_client: Panel, order: Ord
 
     assert "Enter at most 35.00 USD." in get_text(more)
     assert "1.50 USD less than the refund total." in get_text(look)
-    (refund,) = get_refunds(shop)
-    with shop_scope(shop):
-        (order_adjustment,) = refund.order_adjustments.all()
-    assert (order_adjustment.amount, order_adjustment.reason, get_transaction(refund).amount) == (
-        Decimal("1.50"),
-        "restock",
-        Decimal("8.50"),
-    )
+    refund = Refund.objects.get()
+    adjustment = refund.order_adjustments.get()
+    assert (adjustment.amount, adjustment.reason) == (Decimal("1.50"), "restock")
+    assert get_transaction(refund).amount == Decimal("8.50")
 
 
 @pytest.mark.parametrize(
@@ -188,9 +157,7 @@ def test_an_amount_is_changed_within_its_limits(refund_client: Panel, order: Ord
         ({"units-{line}-unsent": "1", "note": "a\0b"}, "Null characters are not allowed"),
     ],
 )
-def test_impossible_refunds_fail(
-    refund_client: Panel, order: Order, shop: Shop, typed: dict[str, str], message: str
-) -> None:
+def test_impossible_refunds_fail(refund_client: Panel, order: Order, typed: dict[str, str], message: str) -> None:
     (line,), (payment,) = get_row_ids(order)
     fields = {name.format(line=line, payment=payment): value for name, value in typed.items()}
 
@@ -199,58 +166,50 @@ def test_impossible_refunds_fail(
 
     assert response.status_code == displayed_response.status_code == 200
     assert message in get_text(response)
-    assert get_refunds(shop) == []
+    assert not Refund.objects.exists()
 
 
 def test_a_payment_with_an_unknown_gateway_is_only_recorded(refund_client: Panel, shop: Shop) -> None:
-    payment = {"kind": "sale", "amount": Decimal("20.00"), "gateway": "cards"}
-    order = make_order(shop, transactions=[payment])
-    (line,), (paid_amount,) = get_row_ids(order)
+    order = make_order(shop, transactions=[{"kind": "sale", "amount": Decimal("20.00"), "gateway": "cards"}])
+    (line,), (payment,) = get_row_ids(order)
 
     form = open_form(refund_client, order)
-    refused = review_refund(refund_client, order, {f"units-{line}-unsent": "1", f"by_hand-{paid_amount}": []})
+    refused = review_refund(refund_client, order, {f"units-{line}-unsent": "1", f"by_hand-{payment}": []})
     response = refund_by_form(refund_client, order, {f"units-{line}-unsent": "1"})
 
-    assert form[f"by_hand-{paid_amount}"] == ["on"]
+    assert form[f"by_hand-{payment}"] == ["on"]
     assert "cards is not installed here and cannot refund money" in get_text(refused)
     assert "Refund created: 10.00 USD." in get_text(response)
-    (refund,) = get_refunds(shop)
-    assert (get_transaction(refund).gateway, get_transaction(refund).status) == ("manual", "success")
+    transaction = get_transaction(Refund.objects.get())
+    assert (transaction.gateway, transaction.status) == ("manual", "success")
 
 
-def test_an_outdated_review_is_shown_again(refund_client: Panel, order: Order, shop: Shop) -> None:
+def test_an_outdated_review_is_shown_again(refund_client: Panel, order: Order) -> None:
     (line,), _ = get_row_ids(order)
-    typed = {f"units-{line}-unsent": "2"}
-    look = review_refund(refund_client, order, typed)
+    look = review_refund(refund_client, order, {f"units-{line}-unsent": "2"})
     refund_amount(order, "30.00")
 
     refused = confirm_refund(refund_client, order, look)
 
     assert "20.00 USD" in get_text(look)
-    assert len(get_refunds(shop)) == 1
+    assert Refund.objects.count() == 1
     assert "Enter at most 5.00 USD." in get_text(refused)
 
 
 def test_units_that_were_sent_come_back_to_a_place_of_choice(refund_client: Panel, order: Order, shop: Shop) -> None:
     depot = make_location(shop)
     (line,), _ = get_row_ids(order)
-    with shop_scope(shop):
-        row = order.line_items.get()
-        row.fulfilled_quantity, row.fulfillable_quantity = 2, 1
-        row.save()
+    order.line_items.update(fulfilled_quantity=2, fulfillable_quantity=1)
 
     form = open_form(refund_client, order)
-    look = review_refund(
-        refund_client, order, {f"units-{line}-sent": "2", f"restock-{line}-sent": f"return:{depot.pk}"}
-    )
+    typed = {f"units-{line}-sent": "2", f"restock-{line}-sent": f"return:{depot.pk}"}
+    look = review_refund(refund_client, order, typed)
     confirm_refund(refund_client, order, look)
 
     assert {f"units-{line}-sent", f"units-{line}-unsent"} <= form.keys()
     assert "2 × Mug - Blue: returned, restocked at Depot." in get_text(look)
-    with shop_scope(shop):
-        refund = Refund.objects.get()
-        (back,) = refund.refund_line_items.all()
-        assert (back.restock_type, back.location, back.quantity) == ("return", Location.objects.get(pk=depot.pk), 2)
+    back = Refund.objects.get().refund_line_items.get()
+    assert (back.restock_type, back.location, back.quantity) == ("return", depot, 2)
 
 
 def test_money_that_did_not_go_back_is_tried_again(refund_client: Panel, shop: Shop) -> None:
@@ -258,18 +217,15 @@ def test_money_that_did_not_go_back_is_tried_again(refund_client: Panel, shop: S
     (line,), (payment,) = get_row_ids(order)
     refund_by_form(refund_client, order, {f"units-{line}-unsent": "1"})
     run_refund_jobs(shop)
-    failed = get_transaction(get_refunds(shop)[0])
-    page = get_text(refund_client.get(PAGE, order.pk))
-    with shop_scope(shop):
-        Transaction.objects.filter(pk=payment).update(authorization="")
+    failed = get_transaction(Refund.objects.get())
+    page = refund_client.get(PAGE, order.pk)
+    Transaction.objects.filter(pk=payment).update(authorization="")
 
     form = open_form(refund_client, order, again=str(failed.pk))
     response = refund_by_form(refund_client, order, form)
     run_refund_jobs(shop)
 
-    assert "Rejected" in page
-    assert "The card was closed" in page
-    assert f"?again={failed.pk}" in page
+    assert find_missing(page, "Rejected", "The card was closed", f"?again={failed.pk}") == []
     assert form[f"payment-{payment}"] == ["20.00"]
     assert "Refund created: 20.00 USD." in get_text(response)
     after = get_text(refund_client.get(PAGE, order.pk))
@@ -285,15 +241,17 @@ def test_a_gateway_that_has_not_answered_is_asked_on_demand(refund_client: Panel
     waiting = get_transaction(refund)
     page = get_text(refund_client.get(PAGE, order.pk))
 
-    request = refund_client.forge("refunds_refund_ask", refund.pk, waiting.pk)
-    message = get_text(refund_client.http.get(request["Location"]))
+    def ask() -> str:
+        request = refund_client.forge("refunds_refund_ask", refund.pk, waiting.pk)
+        return get_text(refund_client.http.get(request["Location"]))
+
+    message = ask()
     run_refund_jobs(shop)
-    late = refund_client.forge("refunds_refund_ask", refund.pk, waiting.pk)
 
     assert "Check status with bogus" in page
     assert "Checking the refund with bogus" in message
     assert get_transaction(refund).status == "success"
-    assert "has already responded" in get_text(refund_client.http.get(late["Location"]))
+    assert "has already responded" in ask()
     other = refund_amount(create_bogus_order(shop), "1.00")
     assert refund_client.forge("refunds_refund_ask", other.pk, waiting.pk).status_code == 404
 
@@ -305,15 +263,13 @@ def test_a_trial_shop_has_to_wait(refund_client: Panel, shop: Shop, time_machine
     _, (payment,) = get_row_ids(order)
     answers = [refund_by_form(refund_client, order, {f"payment-{payment}": "1.00"}) for _ in range(6)]
 
-    assert len(get_refunds(shop)) == 5
+    assert Refund.objects.count() == 5
     assert "Trial and development shops can create at most 5 refunds per minute. Try again in" in get_text(answers[-1])
 
 
 def test_an_order_in_two_currencies_goes_back_in_both(refund_client: Panel, shop: Shop) -> None:
-    sales = [
-        {"kind": "sale", "amount": Decimal("5.00"), "currency": "USD"},
-        {"kind": "sale", "amount": Decimal("13.50"), "currency": "EUR"},
-    ]
+    amounts = {"USD": "5.00", "EUR": "13.50"}
+    sales = [{"kind": "sale", "amount": Decimal(amount), "currency": name} for name, amount in amounts.items()]
     order = make_order(shop, presentment_currency="EUR", exchange_rate=Decimal("0.9"), transactions=sales)
     (line,), _ = get_row_ids(order)
 
@@ -323,7 +279,7 @@ def test_an_order_in_two_currencies_goes_back_in_both(refund_client: Panel, shop
 
 
 def test_staff_without_the_refund_permission_cannot_refund_through_an_app(
-    admin_client_with: PanelWith, client_with: ClientWith, shop: Shop, order: Order
+    admin_client_with: PanelWith, client_with: ClientWith, order: Order
 ) -> None:
     clerk = admin_client_with("orders", "edit_orders")
     page = get_text(clerk.get(PAGE, order.pk))
@@ -332,31 +288,25 @@ def test_staff_without_the_refund_permission_cannot_refund_through_an_app(
     installation = client_with("write_orders").installation
     token = issue_token(installation, actor="system", at=timezone.now(), user_id=clerk.user.pk)
     _, (payment,) = get_row_ids(order)
-    body = {"transactions": [{"parent_id": payment, "amount": "1.00"}]}
+    body = {"refund": {"transactions": [{"parent_id": payment, "amount": "1.00"}]}}
     acting = ApiClient(token, installation)
-    answers = [
-        acting.post(f"orders/{order.pk}/refunds.json", {"refund": body}),
-        acting.post(f"orders/{order.pk}/cancel.json", {"refund": body}),
-    ]
+    answers = [acting.post(f"orders/{order.pk}/{action}.json", body) for action in ("refunds", "cancel")]
 
     assert "Refund…" not in page
-    assert refused.status_code == 403
-    assert [response.status_code for response in answers] == [403, 403]
-    assert get_refunds(shop) == []
+    assert [response.status_code for response in (refused, *answers)] == [403] * 3
+    assert not Refund.objects.exists()
 
 
-def test_the_list_and_the_page_of_a_refund(refund_client: Panel, order: Order, shop: Shop) -> None:
+def test_the_list_and_the_page_of_a_refund(refund_client: Panel, order: Order) -> None:
     (line,), _ = get_row_ids(order)
     refund_by_form(refund_client, order, {f"units-{line}-unsent": "1", "reason": "customer", "note": "Sorry"})
-    (refund,) = get_refunds(shop)
 
-    rows = get_text(refund_client.get("refunds_refund_changelist", q="#1001"))
-    page = get_text(refund_client.get("refunds_refund_change", refund.pk))
+    rows = refund_client.get("refunds_refund_changelist", q="#1001")
+    page = refund_client.get("refunds_refund_change", Refund.objects.get().pk)
 
-    for part in ("#1001", "10.00 USD", "Pending", "Goodwill", "Sorry"):
-        assert part in rows
-    for part in ("1 × Mug - Blue, restocked at", "10.00 USD", "Goodwill", "Sorry", str(refund_client.user)):
-        assert part in page
+    assert find_missing(rows, "#1001", "10.00 USD", "Pending", "Goodwill", "Sorry") == []
+    parts = ("1 × Mug - Blue, restocked at", "10.00 USD", "Goodwill", "Sorry", str(refund_client.user))
+    assert find_missing(page, *parts) == []
 
 
 ZERO = Decimal(0)
@@ -381,16 +331,14 @@ def create_paid_order(shop: Shop, *duties: Attrs, **values: Any) -> Order:
 
 def get_field_names(order: Order) -> tuple[str, list[str]]:
     """Return the field names for the quantity and the duties of the mugs."""
-    with shop_scope(order.shop):
-        line = order.line_items.get(title="Mug")
+    line = order.line_items.get(title="Mug")
     return f"units-{line.pk}-unsent", [f"duty-{single_duty['id']}" for single_duty in line.duties]
 
 
-def get_refunded_duties(shop: Shop) -> list[list[tuple[Decimal, Decimal]]]:
+def get_refunded_duties() -> list[list[tuple[Decimal, Decimal]]]:
     """Return the refunded duties of each refund, with their taxes."""
-    with shop_scope(shop):
-        refunds = Refund.objects.order_by("pk")
-        return [list(refund.duties.order_by("pk").values_list("amount", "tax")) for refund in refunds]
+    refunds = Refund.objects.order_by("pk")
+    return [list(refund.duties.order_by("pk").values_list("amount", "tax")) for refund in refunds]
 
 
 def test_a_full_refund_includes_the_duties(refund_client: Panel, shop: Shop) -> None:
@@ -404,11 +352,9 @@ def test_a_full_refund_includes_the_duties(refund_client: Panel, shop: Shop) -> 
 
     assert [form[key] for key in keys] == [["full"], ["full"]]
     assert calculated.context["suggestions"] == [(payment, "43.50")]
-    assert "Refund created: 43.50 USD." in get_text(response)
-    assert "; duties 12.50 USD" in get_text(response)
-    assert get_refunded_duties(shop) == [[(Decimal("10.00"), Decimal("2.00")), (Decimal("0.50"), ZERO)]]
-    with shop_scope(shop):
-        after = Order.objects.get(pk=order.pk)
+    assert find_missing(response, "Refund created: 43.50 USD.", "; duties 12.50 USD") == []
+    assert get_refunded_duties() == [[(Decimal("10.00"), Decimal("2.00")), (Decimal("0.50"), ZERO)]]
+    after = Order.objects.get(pk=order.pk)
     assert (after.current_total_price, after.current_total_duties, after.outstanding) == (ZERO, ZERO, ZERO)
     assert is_money_consistent()
 
@@ -426,20 +372,14 @@ def test_a_share_goes_back_with_units_and_the_rest_without(refund_client: Panel,
     last = confirm_refund(refund_client, order, rest)
 
     assert blank[key] == [""]
-    assert dict(response.context["sums"]) == {
-        "Subtotal": "10.00 USD",
-        "Shipping": "0.00 USD",
-        "Duties": "3.33 USD",
-        "Tax": "0.67 USD",
-        "Total": "14.00 USD",
-    }
-    reported_text = "4.00 USD of the duty on Mug (6912.00, from Portugal), including 0.67 USD tax."
-    assert reported_text in get_text(look)
+    sums = {"Subtotal": "10.00", "Shipping": "0.00", "Duties": "3.33", "Tax": "0.67", "Total": "14.00"}
+    assert dict(response.context["sums"]) == {name: f"{amount} USD" for name, amount in sums.items()}
+    assert "4.00 USD of the duty on Mug (6912.00, from Portugal), including 0.67 USD tax." in get_text(look)
     assert "Refund created: 14.00 USD." in get_text(first)
     assert '8.00 USD <span class="bo-subtle">including 1.33 USD tax</span>' in form
     assert "8.00 USD of the duty on Mug (6912.00, from Portugal), including 1.33 USD" in get_text(rest)
     assert "Refund created: 8.00 USD." in get_text(last)
-    assert get_refunded_duties(shop) == [[(Decimal("3.33"), Decimal("0.67"))], [(Decimal("6.67"), Decimal("1.33"))]]
+    assert get_refunded_duties() == [[(Decimal("3.33"), Decimal("0.67"))], [(Decimal("6.67"), Decimal("1.33"))]]
     assert 'id="duties"' not in get_text(refund_client.get(NEW, order.pk))
     assert is_money_consistent()
 
@@ -454,8 +394,7 @@ def test_duties_have_their_taxes_inside_where_prices_do(refund_client: Panel, sh
 
     assert '10.00 USD <span class="bo-subtle">including 2.00 USD tax</span>' in form
     assert "10.00 USD of the duty on Mug (6912.00, from Portugal), including 2.00 USD tax." in get_text(look)
-    assert "Refund created: 10.00 USD." in get_text(response)
-    assert "duties 10.00 USD" in get_text(response)
+    assert find_missing(response, "Refund created: 10.00 USD.", "duties 10.00 USD") == []
 
 
 def test_a_share_needs_units_and_is_offered_while_there_are_some(refund_client: Panel, shop: Shop) -> None:
@@ -466,7 +405,7 @@ def test_a_share_needs_units_and_is_offered_while_there_are_some(refund_client: 
     refused = review_refund(refund_client, order, {key: "proportional"})
     response = refund_client.post(CALCULATION, order.pk, **{key: "proportional"})
     unknown = review_refund(refund_client, order, {key: "half"})
-    before = get_refunded_duties(shop)
+    before = get_refunded_duties()
     refund_by_form(refund_client, order, {units: "3"})
     form = refund_client.get(NEW, order.pk).context["form"]
 
@@ -474,7 +413,7 @@ def test_a_share_needs_units_and_is_offered_while_there_are_some(refund_client: 
     assert f"Refund for the duty on Mug (6912.00, from Portugal): {reported_text}" in get_text(response)
     assert "Select a valid choice" in get_text(unknown)
     assert before == []
-    assert get_refunded_duties(shop) == [[]]
+    assert get_refunded_duties() == [[]]
     assert [value for value, _ in form.fields[key].choices] == ["", "full"]
 
 
@@ -485,8 +424,9 @@ def test_each_duty_of_a_line_has_a_name_of_its_own(refund_client: Panel, shop: S
     page = refund_client.get(NEW, order.pk)
     look = review_refund(refund_client, order, {keys[1]: "full"})
 
-    for key, name in zip(keys, ("1 of 3", "2 of 3", "3 of 3, 6912.00, from Portugal"), strict=True):
-        assert f'for="id_{key}">Refund for the duty on Mug ({name})</label>' in get_text(page)
+    names = zip(keys, ("1 of 3", "2 of 3", "3 of 3, 6912.00, from Portugal"), strict=True)
+    labels = (f'for="id_{key}">Refund for the duty on Mug ({name})</label>' for key, name in names)
+    assert find_missing(page, *labels) == []
     assert "3.00 USD of the duty on Mug (2 of 3)." in get_text(look)
 
 
@@ -517,7 +457,7 @@ def test_a_duty_refunded_by_another_user_is_reviewed_again(refund_client: Panel,
     assert "The order has changed." in get_text(refused)
     assert "of the duty on Mug" in get_text(look)
     assert "of the duty on Mug" not in get_text(refused)
-    assert len(get_refunded_duties(shop)) == 1
+    assert len(get_refunded_duties()) == 1
 
 
 def test_a_choice_is_kept_on_the_way_back_from_the_second_look(refund_client: Panel, shop: Shop) -> None:
@@ -541,50 +481,46 @@ def send_form(panel: Panel, order: Order, page: Response, **typed: str) -> Respo
     return panel.http.post(panel.url(CANCEL, order.pk), data, follow=True)
 
 
-def test_a_cancellation_gives_money_back_after_a_second_look(admin_client_with: PanelWith, shop: Shop) -> None:
-    panel = admin_client_with("orders", "edit_orders", "refund_orders")
+@pytest.fixture
+def cancel_client(admin_client_with: PanelWith) -> Panel:
+    return admin_client_with("orders", "edit_orders", "refund_orders")
+
+
+def test_a_cancellation_gives_money_back_after_a_second_look(cancel_client: Panel, shop: Shop) -> None:
     order = make_order(shop, financial_status="paid")
 
-    look = send_form(panel, order, panel.get(CANCEL, order.pk), amount="15.00", reason="fraud", step="look")
-    with shop_scope(shop):
-        nothing_yet = Refund.objects.count()
-    result = send_form(panel, order, look, step="cancel")
+    look = send_form(
+        cancel_client, order, cancel_client.get(CANCEL, order.pk), amount="15.00", reason="fraud", step="look"
+    )
+    assert not Refund.objects.exists()
+    result = send_form(cancel_client, order, look, step="cancel")
 
-    assert "Cancel order and refund 15.00 USD" in " ".join(look.content.decode().split())
-    assert nothing_yet == 0
-    assert "was canceled and 15.00 USD was refunded." in result.content.decode()
-    with shop_scope(shop):
-        refund, after = Refund.objects.get(), Order.objects.get(pk=order.pk)
+    assert "Cancel order and refund 15.00 USD" in get_text(look)
+    assert "was canceled and 15.00 USD was refunded." in get_text(result)
+    refund, after = Refund.objects.get(), Order.objects.get(pk=order.pk)
     assert get_transaction(refund).amount == 15
     assert (after.status, after.cancel_reason, after.total_refunded) == ("cancelled", "fraud", Decimal(15))
     assert is_money_consistent()
 
 
-def test_money_stays_without_an_amount_or_the_permission(admin_client_with: PanelWith, shop: Shop) -> None:
-    clerk, panel = (
-        admin_client_with("orders", "edit_orders"),
-        admin_client_with("orders", "edit_orders", "refund_orders"),
-    )
+def test_money_stays_without_an_amount_or_the_permission(order_client: Panel, cancel_client: Panel, shop: Shop) -> None:
     orders = [make_order(shop, financial_status="paid") for _ in range(2)]
 
-    pages = [person.get(CANCEL, order.pk) for person, order in zip((clerk, panel), orders, strict=True)]
-    send_form(clerk, orders[0], pages[0], amount="15.00", step="cancel")
-    send_form(panel, orders[1], pages[1], step="look")
+    pages = [panel.get(CANCEL, order.pk) for panel, order in zip((order_client, cancel_client), orders, strict=True)]
+    send_form(order_client, orders[0], pages[0], amount="15.00", step="cancel")
+    send_form(cancel_client, orders[1], pages[1], step="look")
 
     assert ["amount" in get_form(page.content, "reason", "form_key").names for page in pages] == [False, True]
-    with shop_scope(shop):
-        assert [row.status for row in Order.objects.all()] == ["cancelled", "cancelled"]
-        assert not Refund.objects.exists()
+    assert [row.status for row in Order.objects.all()] == ["cancelled", "cancelled"]
+    assert not Refund.objects.exists()
 
 
-def test_an_amount_that_cannot_go_back_is_refused(admin_client_with: PanelWith, shop: Shop) -> None:
-    panel = admin_client_with("orders", "edit_orders", "refund_orders")
+def test_an_amount_that_cannot_go_back_is_refused(cancel_client: Panel, shop: Shop) -> None:
     order = make_order(shop, transactions=[{"kind": "sale", "amount": Decimal("20.00")}])
 
-    more = send_form(panel, order, panel.get(CANCEL, order.pk), amount="20.01", step="cancel")
-    small = send_form(panel, order, more, amount="1.001", step="cancel")
+    more = send_form(cancel_client, order, cancel_client.get(CANCEL, order.pk), amount="20.01", step="cancel")
+    small = send_form(cancel_client, order, more, amount="1.001", step="cancel")
 
-    assert "Enter at most 20.00 USD." in more.content.decode()
-    assert "This amount has too many decimal places for USD." in small.content.decode()
-    with shop_scope(shop):
-        assert Order.objects.get().status == "open"
+    assert "Enter at most 20.00 USD." in get_text(more)
+    assert "This amount has too many decimal places for USD." in get_text(small)
+    assert Order.objects.get().status == "open"

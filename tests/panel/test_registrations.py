@@ -1,4 +1,4 @@
-"""Tests for the shop's own apps in the panel: registration, changes, secret rotation, and approval by other shops."""
+"""Tests for the pages of the shop's own apps."""
 
 import re
 from datetime import timedelta
@@ -12,11 +12,13 @@ from apps.core.events.models import Event
 from apps.core.tenancy.actor_names import get_actor_name
 from apps.core.tenancy.models import App, Installation, Shop
 from apps.core.tenancy.models.redirect_urls import check_redirect_urls
-from apps.core.tenancy.scope import all_shops_scope, shop_scope
-from apps.core.types import Attrs
+from apps.core.tenancy.scope import all_shops_scope
 from apps.shops.domain import app_installation, app_secrets
 from tests.support.api_client import Response
 from tests.support.panel.client import Panel, PanelWith
+from tests.support.subtests import Subtests
+
+pytestmark = pytest.mark.usefixtures("in_shop")
 
 SECRET = re.compile(r"bks_[\w-]{43}")
 VALUES = {
@@ -38,8 +40,7 @@ def app(shop: Shop) -> App:
 
 
 def get_topics(shop: Shop) -> list[str]:
-    with shop_scope(shop):
-        return list(Event.objects.filter(topic__startswith="apps/").order_by("id").values_list("topic", flat=True))
+    return list(Event.objects.filter(topic__startswith="apps/").order_by("id").values_list("topic", flat=True))
 
 
 def test_an_app_is_registered_and_its_secret_shown_once(owner_client: Panel, shop: Shop) -> None:
@@ -64,8 +65,7 @@ def test_an_app_is_registered_and_its_secret_shown_once(owner_client: Panel, sho
 def test_invalid_values_are_reported_at_their_fields_and_create_nothing(owner_client: Panel) -> None:
     page = register_app(owner_client, redirect_urls="http://app.example/a", application_url="nonsense", name="")
 
-    form = page.context["form"]
-    assert form.errors.keys() == {"redirect_urls", "application_url", "name"}
+    assert page.context["form"].errors.keys() == {"redirect_urls", "application_url", "name"}
     assert "must use HTTPS" in page.content.decode()
     assert not App.objects.exists()
 
@@ -80,16 +80,16 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("url", WRONG)
-def test_addresses_to_which_a_code_must_not_go_are_refused(url: str) -> None:
-    with pytest.raises(ValidationError):
-        check_redirect_urls([url])
+def test_addresses_to_which_a_code_must_not_go_are_refused() -> None:
+    with Subtests() as checks:
+        for url in WRONG:
+            with checks(url), pytest.raises(ValidationError):
+                check_redirect_urls([url])
 
 
 def test_addresses_of_the_developers_own_machine_may_be_plain() -> None:
-    check_redirect_urls(
-        ["http://localhost:3000/a?x=1", "http://127.0.0.1/", "http://[::1]:8080/", "http://a.localhost/"]
-    )
+    hosts = ("localhost:3000/a?x=1", "127.0.0.1/", "[::1]:8080/", "a.localhost/")
+    check_redirect_urls([f"http://{host}" for host in hosts])
     with pytest.raises(ValidationError, match="at most 20"):
         check_redirect_urls([f"https://app.example/{number}" for number in range(21)])
 
@@ -100,15 +100,13 @@ def test_a_change_asks_the_shops_that_have_the_app(owner_client: Panel, shop: Sh
 
     saved = owner_client.post("shops_app_change", app.pk, **values)
     page = owner_client.get("shops_installation_change", installation.pk).content.decode()
-    with shop_scope(shop):
-        untouched = Installation.objects.get().scopes
+    untouched = Installation.objects.get().scopes
     response = owner_client.get("shops_installation_review", installation.pk)
     forged = owner_client.post("shops_installation_review", installation.pk)
     approved = owner_client.post("shops_installation_review", installation.pk, seen=response.context["seen"])
 
-    with shop_scope(shop):
-        now = Installation.objects.get().scopes
-        event = Event.objects.get(topic="app/scopes_update")
+    now = Installation.objects.get().scopes
+    event = Event.objects.get(topic="app/scopes_update")
     assert (saved.status_code, forged.status_code, approved.status_code) == (302, 200, 302)
     assert untouched == ["read_products"]
     assert "is requesting additional access" in page
@@ -118,22 +116,21 @@ def test_a_change_asks_the_shops_that_have_the_app(owner_client: Panel, shop: Sh
     assert get_topics(shop) == ["apps/update"]
 
 
-def test_an_own_app_is_installed_with_what_it_asks_for(owner_client: Panel, shop: Shop, app: App) -> None:
-    form_fields = owner_client.get("shops_app_install", app.pk).context["seen"]
+def test_an_own_app_is_installed_with_what_it_asks_for(owner_client: Panel, app: App) -> None:
+    seen = owner_client.get("shops_app_install", app.pk).context["seen"]
 
-    response = owner_client.post("shops_app_install", app.pk, seen=form_fields)
+    response = owner_client.post("shops_app_install", app.pk, seen=seen)
 
-    with shop_scope(shop):
-        installation = Installation.objects.get()
+    installation = Installation.objects.get()
     assert response["Location"] == owner_client.url("shops_installation_change", installation.pk)
     assert installation.scopes == ["read_products"]
 
 
 def test_concurrent_changes_are_not_overwritten(owner_client: Panel, app: App) -> None:
-    form_fields = owner_client.get("shops_app_change", app.pk).context["seen"]
+    seen = owner_client.get("shops_app_change", app.pk).context["seen"]
     App.objects.filter(pk=app.pk).update(name="Renamed")
 
-    page = owner_client.post("shops_app_change", app.pk, **VALUES, seen=form_fields)
+    page = owner_client.post("shops_app_change", app.pk, **VALUES, seen=seen)
 
     app.refresh_from_db()
     assert "Someone else changed this in the meantime" in page.content.decode()
@@ -146,9 +143,7 @@ def test_secrets_are_replaced_with_an_overlap(
 ) -> None:
     old, now = app.api_secret, timezone.now()
 
-    page = owner_client.post(
-        "shops_app_secret", app.pk, overlap=overlap, form_key=owner_client.form_key("shops_app_change", app.pk)
-    )
+    page = owner_client.forge("shops_app_secret", app.pk, overlap=overlap)
 
     app.refresh_from_db()
     assert SECRET.findall(page.content.decode()) == [app.api_secret]
@@ -168,13 +163,12 @@ def test_the_old_secret_can_be_ended(owner_client: Panel, shop: Shop, app: App) 
     assert get_topics(shop) == ["apps/old_secret_ended"]
 
 
-@pytest.mark.parametrize("overlap", ["", "9999"])
-def test_an_overlap_that_is_not_offered_changes_nothing(owner_client: Panel, app: App, overlap: str) -> None:
-    key = owner_client.form_key("shops_app_change", app.pk)
-
-    owner_client.post("shops_app_secret", app.pk, overlap=overlap, form_key=key)
-
+def test_an_overlap_that_is_not_offered_changes_nothing(owner_client: Panel, app: App) -> None:
     before = app.api_secret
+
+    for overlap in ("", "9999"):
+        owner_client.forge("shops_app_secret", app.pk, overlap=overlap)
+
     app.refresh_from_db()
     assert app.api_secret == before
 
@@ -184,26 +178,23 @@ def test_apps_without_an_owning_shop_belong_to_the_operator(
 ) -> None:
     theirs = app_installation.create_app(name="Theirs", owner=other_shop)
     nobodys = app_installation.create_app(name="Nobodys")
-    results: Attrs = {}
-    for name, panel in (("owner", owner_client), ("operator", operator_client)):
-        results[name] = [panel.get("shops_app_change", app.pk).status_code for app in (theirs, nobodys)]
 
-    assert results == {"owner": [404, 404], "operator": [404, 200]}
+    for panel, statuses in ((owner_client, [404, 404]), (operator_client, [404, 200])):
+        assert [panel.get("shops_app_change", app.pk).status_code for app in (theirs, nobodys)] == statuses
 
 
 def test_an_app_that_no_shop_has_is_removed_and_named_on(owner_client: Panel, shop: Shop, app: App) -> None:
     key, secret = app.api_key, app.api_secret
     page = owner_client.get("shops_app_delete", app.pk).content.decode()
 
-    response = owner_client.post("shops_app_delete", app.pk, form_key=owner_client.form_key("shops_app_delete", app.pk))
+    response = owner_client.forge("shops_app_delete", app.pk)
 
     body = {"client_id": key, "client_secret": secret, "grant_type": "client_credentials"}
     token = Client().post("/admin/oauth/access_token", body, content_type="application/json")
+    rows = owner_client.get("shops_app_changelist").content.decode().split("Stock sync deleted.")[-1]
     assert "Delete Stock sync?" in page
     assert response.status_code == 302
-    assert (
-        "Stock sync" not in owner_client.get("shops_app_changelist").content.decode().split("Stock sync deleted.")[-1]
-    )
+    assert "Stock sync" not in rows
     assert owner_client.get("shops_app_change", app.pk).status_code == 404
     assert (token.status_code, token.json()["error"]) == (401, "invalid_client")
     assert get_actor_name(f"app:{app.pk}") == "Stock sync (app)"
@@ -217,10 +208,9 @@ def test_an_app_that_no_shop_has_is_removed_and_named_on(owner_client: Panel, sh
 def test_an_app_at_work_is_not_removed(owner_client: Panel, shop: Shop, other_shop: Shop, app: App) -> None:
     for current_shop in (shop, other_shop):
         app_installation.install_app(app, current_shop, scopes="", actor="system", at=timezone.now())
-    key = owner_client.form_key("shops_app_change", app.pk)
     page = owner_client.get("shops_app_delete", app.pk).content.decode()
 
-    response = owner_client.post("shops_app_delete", app.pk, form_key=key)
+    response = owner_client.forge("shops_app_delete", app.pk)
 
     app.refresh_from_db()
     assert "The app is installed in this shop." in page

@@ -1,31 +1,40 @@
-"""Tests for the shop settings form, including behavior that is common to all forms of the panel."""
-
 from decimal import Decimal
-from unittest.mock import patch
 
 import pytest
 
 from apps.core.events.models import Event
 from apps.core.exceptions import DomainError
 from apps.core.money import is_currency
+from apps.core.tenancy import permissions
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
 from apps.inventory.models import InventoryItem
 from apps.orders.domain import updates
 from apps.orders.domain.create.numbering import CurrencyChanged
 from apps.orders.models import Order
-from tests.support.api_client import ApiClient
+from apps.shops.admin.settings import ShopAdmin
+from tests.support.api_client import Response
 from tests.support.factories.catalog import make_product
 from tests.support.factories.orders import make_order
 from tests.support.panel.client import Panel, PanelWith
 
+pytestmark = pytest.mark.usefixtures("in_shop")
+
+
+PAGE = "shops_shop_change"
+
 
 def build_settings_form(panel: Panel, shop: Shop) -> Attrs:
     """Return the data that a browser sends for the unchanged form."""
-    form = panel.get("shops_shop_change", shop.pk).context["adminform"].form
-    values = {name: form[name].value() for name in form.fields}
-    return {name: value for name, value in values.items() if value not in (None, False)}
+    form = panel.get(PAGE, shop.pk).context["adminform"].form
+    return {name: value for name in form.fields if (value := form[name].value()) not in (None, False)}
+
+
+def save_settings(panel: Panel, shop: Shop, **changed: object) -> Response:
+    """Submit the settings form with changed values and reload the shop."""
+    response = panel.post(PAGE, shop.pk, **build_settings_form(panel, shop) | changed)
+    shop.refresh_from_db()
+    return response
 
 
 @pytest.fixture
@@ -34,39 +43,24 @@ def settings_client(admin_client_with: PanelWith) -> Panel:
 
 
 def test_saving_changes_the_shop_and_is_recorded_once(settings_client: Panel, shop: Shop) -> None:
-    data = build_settings_form(settings_client, shop) | {
-        "name": "Acme & Daughters",
-        "presentment_currencies-currency": ["gbp", "EUR", ""],
-        "presentment_currencies-rate": ["", "0,920", ""],
-        "presentment_currencies-rounding": ["", "0.99", ""],
-    }
+    rows = {"currency": ["gbp", "EUR", ""], "rate": ["", "0,920", ""], "rounding": ["", "0.99", ""]}
+    currencies = {f"presentment_currencies-{name}": values for name, values in rows.items()}
 
-    response = settings_client.post("shops_shop_change", shop.pk, **data)
+    response = save_settings(settings_client, shop, name="Acme & Daughters", **currencies)
 
-    shop.refresh_from_db()
-    assert response.status_code == 302
-    assert shop.name == "Acme & Daughters"
+    assert (response.status_code, shop.name) == (302, "Acme & Daughters")
     assert shop.presentment_currencies == [
         {"currency": "EUR", "rate": "0.92", "rounding": "0.99"},
         {"currency": "GBP", "rate": None, "rounding": ""},
     ]
-    with shop_scope(shop):
-        event = Event.objects.get(topic="shop/update")
-    assert event.actor == f"staff:{settings_client.user.pk}"
+    event = Event.objects.get(topic="shop/update")
+    assert (event.actor, event.address) == (f"staff:{settings_client.user.pk}", "127.0.0.1")
     assert event.changes["name"] == ["Acme", "Acme & Daughters"]
     assert event.request_id
-    assert event.address == "127.0.0.1"
-
-
-def test_saving_nothing_records_nothing(settings_client: Panel, shop: Shop) -> None:
-    settings_client.post("shops_shop_change", shop.pk, **build_settings_form(settings_client, shop))
-
-    with shop_scope(shop):
-        assert not Event.objects.filter(topic="shop/update").exists()
 
 
 def test_offered_currencies_are_those_that_are_accepted(settings_client: Panel, shop: Shop) -> None:
-    form = settings_client.get("shops_shop_change", shop.pk).context["adminform"].form
+    form = settings_client.get(PAGE, shop.pk).context["adminform"].form
     offered = {code for code, _ in form.fields["currency"].choices}
 
     assert {"USD", "JPY", "KWD", "XOF"} <= offered
@@ -75,51 +69,38 @@ def test_offered_currencies_are_those_that_are_accepted(settings_client: Panel, 
 
 
 def test_the_currency_stays_once_there_are_orders(settings_client: Panel, shop: Shop) -> None:
-    data = build_settings_form(settings_client, shop)
     order = make_order(shop)
 
-    refused = settings_client.post("shops_shop_change", shop.pk, **data | {"currency": "EUR"})
-    response = settings_client.post("shops_shop_change", shop.pk, **data | {"name": "Renamed"})
+    refused = save_settings(settings_client, shop, currency="EUR")
+    response = save_settings(settings_client, shop, name="Renamed")
 
-    assert refused.status_code == 200
+    assert (refused.status_code, response.status_code) == (200, 302)
     assert "The currency cannot change from USD to EUR: the shop has orders." in refused.content.decode()
-    assert response.status_code == 302
-    shop.refresh_from_db()
     assert (shop.currency, shop.name) == ("USD", "Renamed")
-    with shop_scope(shop):
-        updates.delete_order(order, actor="system", at=order.created_at)
-    changed = settings_client.post(
-        "shops_shop_change", shop.pk, **build_settings_form(settings_client, shop) | {"currency": "EUR"}
-    )
-    shop.refresh_from_db()
-    assert (changed.status_code, shop.currency) == (302, "EUR")
+    updates.delete_order(order, actor="system", at=order.created_at)
+    assert (save_settings(settings_client, shop, currency="EUR").status_code, shop.currency) == (302, "EUR")
 
 
 @pytest.mark.parametrize(("column", "what"), [("price", "variants have prices"), ("cost", "items have costs")])
 def test_the_currency_stays_if_amounts_have_decimals(
     settings_client: Panel, shop: Shop, column: str, what: str
 ) -> None:
-    with shop_scope(shop):
-        product = make_product("Mug", prices=("10.00", "7.25") if column == "price" else ("10.00",))
-        if column == "cost":
-            InventoryItem.objects.update(cost=Decimal("1.50"))
-    data = build_settings_form(settings_client, shop)
+    product = make_product("Mug", prices=("10.00", "7.25") if column == "price" else ("10.00",))
+    if column == "cost":
+        InventoryItem.objects.update(cost=Decimal("1.50"))
 
-    refused = settings_client.post("shops_shop_change", shop.pk, **data | {"currency": "JPY"})
-    response = settings_client.post("shops_shop_change", shop.pk, **data | {"currency": "KWD"})
+    refused, response = (save_settings(settings_client, shop, currency=currency) for currency in ("JPY", "KWD"))
 
     assert f"some {what} with more decimal places than the currency allows" in refused.content.decode()
     assert response.status_code == 302
-    with shop_scope(shop):
-        assert product.variants.get(price=10).price == 10
+    assert product.variants.get(price=10).price == 10
 
 
-def test_an_order_created_during_a_currency_change_is_reported(api: ApiClient, shop: Shop) -> None:
-    with shop_scope(shop):
-        Shop.objects.filter(pk=shop.pk).update(currency="EUR")
-        with pytest.raises(CurrencyChanged):
-            make_order()
-        assert not Order.objects.exists()
+def test_an_order_created_during_a_currency_change_is_reported(shop: Shop) -> None:
+    Shop.objects.filter(pk=shop.pk).update(currency="EUR")
+    with pytest.raises(CurrencyChanged):
+        make_order()
+    assert not Order.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -141,51 +122,39 @@ def test_invalid_rates_are_refused(settings_client: Panel, shop: Shop, row: tupl
     parts = dict(zip(("currency", "rate", "rounding"), row, strict=True))
     data = {f"presentment_currencies-{name}": [value] for name, value in parts.items()}
 
-    response = settings_client.post("shops_shop_change", shop.pk, **build_settings_form(settings_client, shop) | data)
+    response = save_settings(settings_client, shop, **data)
 
-    assert response.status_code == 200
+    assert (response.status_code, shop.presentment_currencies) == (200, [])
     assert message in response.content.decode()
-    shop.refresh_from_db()
-    assert shop.presentment_currencies == []
 
 
 @pytest.mark.parametrize("field", ["domain", "handle", "plan"])
 def test_settings_of_the_operator_cannot_be_forged(settings_client: Panel, shop: Shop, field: str) -> None:
     before = getattr(shop, field)
-    data = build_settings_form(settings_client, shop) | {field: "premium"}
 
-    settings_client.post("shops_shop_change", shop.pk, **data)
+    save_settings(settings_client, shop, **{field: "premium"})
 
-    shop.refresh_from_db()
     assert getattr(shop, field) == before
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [
-        ("timezone", "Mars/Olympus"),
-        ("currency", "XXQ"),
-        ("currency", "XXX"),
-        ("country_code", "ZZ"),
-    ],
+    [("timezone", "Mars/Olympus"), ("currency", "XXQ"), ("currency", "XXX"), ("country_code", "ZZ")],
 )
 def test_values_that_do_not_exist_are_refused(settings_client: Panel, shop: Shop, field: str, value: str) -> None:
     before = getattr(shop, field)
 
-    page = settings_client.post(
-        "shops_shop_change", shop.pk, **build_settings_form(settings_client, shop) | {field: value}
-    )
+    page = save_settings(settings_client, shop, **{field: value})
 
-    shop.refresh_from_db()
     assert field in page.context["adminform"].form.errors
     assert getattr(shop, field) == before
 
 
 def test_an_outdated_form_names_the_other_user(settings_client: Panel, owner_client: Panel, shop: Shop) -> None:
-    mine, theirs = build_settings_form(settings_client, shop), build_settings_form(owner_client, shop)
-    owner_client.post("shops_shop_change", shop.pk, **theirs | {"name": "Theirs"})
+    mine = build_settings_form(settings_client, shop) | {"name": "Mine"}
+    save_settings(owner_client, shop, name="Theirs")
 
-    page = settings_client.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
+    page = settings_client.post(PAGE, shop.pk, **mine)
 
     shop.refresh_from_db()
     assert shop.name == "Theirs"
@@ -194,36 +163,27 @@ def test_an_outdated_form_names_the_other_user(settings_client: Panel, owner_cli
     assert 'value="Mine"' in page.content.decode()
 
 
-def test_overwriting_is_possible_after_a_conflict(settings_client: Panel, owner_client: Panel, shop: Shop) -> None:
-    mine, theirs = build_settings_form(settings_client, shop), build_settings_form(owner_client, shop)
-    owner_client.post("shops_shop_change", shop.pk, **theirs | {"name": "Theirs"})
-    response = settings_client.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
-    version = response.context["adminform"].form.conflict.version
+@pytest.mark.parametrize(("newer", "result"), [((), "Mine"), (("Third",), "Third")])
+def test_overwriting_after_a_conflict_spares_newer_changes(
+    settings_client: Panel, owner_client: Panel, shop: Shop, newer: tuple[str, ...], result: str
+) -> None:
+    mine = build_settings_form(settings_client, shop) | {"name": "Mine"}
+    save_settings(owner_client, shop, name="Second")
+    version = settings_client.post(PAGE, shop.pk, **mine).context["adminform"].form.conflict.version
+    for name in newer:
+        save_settings(owner_client, shop, name=name)
 
-    settings_client.post("shops_shop_change", shop.pk, **mine | {"name": "Mine", "_overwrite": version})
-
-    shop.refresh_from_db()
-    assert shop.name == "Mine"
-
-
-def test_overwriting_spares_newer_changes(settings_client: Panel, owner_client: Panel, shop: Shop) -> None:
-    mine = build_settings_form(settings_client, shop)
-    owner_client.post("shops_shop_change", shop.pk, **build_settings_form(owner_client, shop) | {"name": "Second"})
-    response = settings_client.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
-    version = response.context["adminform"].form.conflict.version
-    owner_client.post("shops_shop_change", shop.pk, **build_settings_form(owner_client, shop) | {"name": "Third"})
-
-    settings_client.post("shops_shop_change", shop.pk, **mine | {"name": "Mine", "_overwrite": version})
+    settings_client.post(PAGE, shop.pk, **mine, _overwrite=version)
 
     shop.refresh_from_db()
-    assert shop.name == "Third"
+    assert shop.name == result
 
 
 def test_a_form_without_a_version_saves_nothing(settings_client: Panel, shop: Shop) -> None:
     data = build_settings_form(settings_client, shop) | {"name": "Mine"}
     del data["seen_version"]
 
-    settings_client.post("shops_shop_change", shop.pk, **data)
+    settings_client.post(PAGE, shop.pk, **data)
 
     shop.refresh_from_db()
     assert shop.name == "Acme"
@@ -232,42 +192,32 @@ def test_a_form_without_a_version_saves_nothing(settings_client: Panel, shop: Sh
 def test_service_errors_are_shown_on_the_form(
     settings_client: Panel, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from apps.shops.admin.settings import ShopAdmin
-
     def save_and_refuse(self: object, request: object, obj: Shop, form: object, change: bool) -> None:
         obj.save()
         raise DomainError({"name": ["is not to our taste"], "colour": ["is missing"]})
 
     monkeypatch.setattr(ShopAdmin, "save_model", save_and_refuse)
 
-    page = settings_client.post(
-        "shops_shop_change", shop.pk, **build_settings_form(settings_client, shop) | {"name": "Mine"}
-    )
+    page = save_settings(settings_client, shop, name="Mine")
 
-    shop.refresh_from_db()
     errors = page.context["adminform"].form.errors
-    assert page.status_code == 200
     assert errors == {"name": ["Is not to our taste."], "__all__": ["Colour is missing."]}
-    assert shop.name == "Acme"
+    assert (page.status_code, shop.name) == (200, "Acme")
     assert 'value="Mine"' in page.content.decode()
 
 
 def test_a_new_handle_moves_the_panel(operator_client: Panel, shop: Shop) -> None:
-    response = operator_client.post(
-        "shops_shop_change", shop.pk, **build_settings_form(operator_client, shop) | {"handle": "acme-new"}
-    )
+    response = save_settings(operator_client, shop, handle="acme-new")
 
     assert response.headers["Location"] == f"/s/acme-new/admin/shops/shop/{shop.pk}/change/"
     assert operator_client.http.get(response.headers["Location"]).status_code == 200
 
 
-def test_view_only_users_get_no_save_button(admin_client_with: PanelWith, shop: Shop) -> None:
-    from apps.core.tenancy import permissions
+def test_a_permission_to_view_gives_no_save_button(
+    admin_client_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(permissions.grants, "test", permissions.allow("reports", "v", "shops.shop"))
+    panel = admin_client_with("reports")
 
-    with patch.dict(permissions.grants, {"test": permissions.allow("reports", "v", "shops.shop")}):
-        panel = admin_client_with("reports")
-        page = panel.get("shops_shop_change", shop.pk).content.decode()
-        refused = panel.post("shops_shop_change", shop.pk, name="Mine")
-
-    assert 'name="_save"' not in page
-    assert refused.status_code == 403
+    assert 'name="_save"' not in panel.get(PAGE, shop.pk).content.decode()
+    assert panel.post(PAGE, shop.pk, name="Mine").status_code == 403

@@ -1,5 +1,3 @@
-"""Tests for the staff pages and for granting permissions."""
-
 import re
 from collections.abc import Callable
 from functools import partial
@@ -16,16 +14,15 @@ from apps.core.tenancy.models import AccessToken, Membership, Shop, User
 from apps.core.tenancy.permissions import LABELS, NAMES
 from apps.core.tenancy.scope import shop_scope
 from apps.staff.domain import memberships
+from tests.panel.test_login import make_person
 from tests.support import factories
+from tests.support.api_client import Response
 from tests.support.databases.races import run_unguarded, run_while_uncommitted
 from tests.support.panel.client import PASSWORD, Panel, PanelWith, get_membership
 
-MANAGE = (
-    "staff_management_create",
-    "staff_management_update",
-    "staff_management_delete",
-    "staff_management_activation",
-)
+pytestmark = pytest.mark.usefixtures("in_shop")
+
+MANAGE = [f"staff_management_{action}" for action in ("create", "update", "delete", "activation")]
 
 
 @pytest.fixture
@@ -38,15 +35,20 @@ def test_every_name_has_words_and_a_group() -> None:
     assert sorted(LABELS) == sorted(NAMES)
 
 
+def change_permissions(panel: Panel, membership: Membership, *permissions: str, **data: object) -> Response:
+    """Submit the permissions of a staff member and reload the membership."""
+    response = panel.post("staff_membership_change", membership.pk, permissions=permissions, **data)
+    membership.refresh_from_db()
+    return response
+
+
 def test_granting_what_one_holds_is_saved_and_recorded(manager_client: Panel, shop: Shop) -> None:
     index = get_membership(factories.make_member(shop), shop)
 
-    manager_client.post("staff_membership_change", index.pk, permissions=["orders"])
+    change_permissions(manager_client, index, "orders")
 
-    index.refresh_from_db()
     assert index.permissions == ["orders"]
-    with shop_scope(shop):
-        event = Event.objects.get(topic="staff/update")
+    event = Event.objects.get(topic="staff/update")
     assert event.changes == {"permissions": [[], ["orders"]]}
     assert event.actor == f"staff:{manager_client.user.pk}"
 
@@ -55,9 +57,8 @@ def test_granting_what_one_holds_is_saved_and_recorded(manager_client: Panel, sh
 def test_staff_cannot_grant_permissions_they_lack(manager_client: Panel, shop: Shop, name: str) -> None:
     index = get_membership(factories.make_member(shop), shop)
 
-    page = manager_client.post("staff_membership_change", index.pk, permissions=["orders", name])
+    page = change_permissions(manager_client, index, "orders", name)
 
-    index.refresh_from_db()
     assert b"cannot be granted or revoked because you do not have them" in page.content
     assert index.permissions == []
 
@@ -65,9 +66,8 @@ def test_staff_cannot_grant_permissions_they_lack(manager_client: Panel, shop: S
 def test_permissions_that_the_editor_lacks_are_unchanged(manager_client: Panel, shop: Shop) -> None:
     index = get_membership(factories.make_member(shop, "themes", "orders", "a_name_of_tomorrow"), shop)
 
-    manager_client.post("staff_membership_change", index.pk, permissions=[])
+    change_permissions(manager_client, index)
 
-    index.refresh_from_db()
     assert index.permissions == ["a_name_of_tomorrow", "themes"]
 
 
@@ -75,9 +75,8 @@ def test_staff_cannot_change_their_own_permissions(manager_client: Panel, shop: 
     index = get_membership(manager_client.user, shop)
     before = sorted(index.permissions)
 
-    page = manager_client.post("staff_membership_change", index.pk, permissions=["orders"])
+    page = change_permissions(manager_client, index, "orders")
 
-    index.refresh_from_db()
     assert b"You can&#x27;t change your own permissions" in page.content
     assert sorted(index.permissions) == before
 
@@ -89,27 +88,23 @@ def test_an_owners_place_is_beyond_staff(manager_client: Panel, shop: Shop, page
     manager_client.post(f"staff_membership_{page}", index.pk, permissions=["orders"])
 
     index.refresh_from_db()
-    assert index.account_owner
-    assert index.permissions == []
-    assert index.user.is_active
+    assert (index.account_owner, index.permissions, index.user.is_active) == (True, [], True)
 
 
 def test_staff_cannot_make_themselves_or_others_owners(manager_client: Panel, shop: Shop) -> None:
     index = get_membership(factories.make_member(shop), shop)
 
-    manager_client.post("staff_membership_change", index.pk, permissions=["orders"], account_owner="on")
+    change_permissions(manager_client, index, "orders", account_owner="on")
 
-    index.refresh_from_db()
     assert not index.account_owner
 
 
 def test_the_last_owner_stays_even_for_the_operator(operator_client: Panel, shop: Shop) -> None:
     index = get_membership(factories.make_member(shop, owner=True), shop)
 
-    page = operator_client.post("staff_membership_change", index.pk)
     operator_client.post("staff_membership_delete", index.pk)
+    page = change_permissions(operator_client, index)
 
-    index.refresh_from_db()
     assert b"needs at least one account owner" in page.content
     assert index.account_owner
 
@@ -118,20 +113,17 @@ def test_the_operator_hands_ownership_on(operator_client: Panel, shop: Shop) -> 
     first = get_membership(factories.make_member(shop, owner=True), shop)
     second = get_membership(factories.make_member(shop), shop)
 
-    operator_client.post("staff_membership_change", second.pk, account_owner="on")
-    operator_client.post("staff_membership_change", first.pk)
+    change_permissions(operator_client, second, account_owner="on")
+    change_permissions(operator_client, first)
 
-    first.refresh_from_db()
-    second.refresh_from_db()
     assert (first.account_owner, second.account_owner) == (False, True)
 
 
-def test_a_change_applies_from_the_next_request(admin_client_with: PanelWith, shop: Shop) -> None:
+def test_a_change_applies_from_the_next_request(admin_client_with: PanelWith) -> None:
     panel = admin_client_with("themes")
     assert panel.get("content_scripttag_changelist").status_code == 200
 
-    with shop_scope(shop):
-        Membership.objects.filter(user=panel.user).update(permissions=[])
+    Membership.objects.filter(user=panel.user).update(permissions=[])
 
     assert panel.get("content_scripttag_changelist").status_code == 403
 
@@ -139,15 +131,13 @@ def test_a_change_applies_from_the_next_request(admin_client_with: PanelWith, sh
 def test_removing_staff_ends_access_and_tokens(owner_client: Panel, admin_client_with: PanelWith, shop: Shop) -> None:
     other = admin_client_with("themes")
     factories.make_token(factories.make_installation(shop))
-    with shop_scope(shop):
-        AccessToken.objects.update(user=other.user)
+    AccessToken.objects.update(user=other.user)
 
     owner_client.post("staff_membership_delete", get_membership(other.user, shop).pk)
 
     assert other.get().status_code == 404
-    with shop_scope(shop):
-        assert AccessToken.objects.get().revoked_at is not None
-        assert Event.objects.filter(topic="staff/remove", actor=f"staff:{owner_client.user.pk}").count() == 1
+    assert AccessToken.objects.get().revoked_at is not None
+    assert Event.objects.get(topic="staff/remove").actor == f"staff:{owner_client.user.pk}"
 
 
 def test_deactivating_staff_ends_the_session(owner_client: Panel, admin_client_with: PanelWith, shop: Shop) -> None:
@@ -182,21 +172,17 @@ def test_an_invited_person_chooses_a_password_and_is_in(manager_client: Panel, s
     user = User.objects.get(email="new@example.com")
     assert get_membership(user, shop).permissions == ["orders"]
     assert [message.to for message in mail.outbox] == [["new@example.com"]]
-    text = str(mail.outbox[0].body)
-    link = re.search(rf"{settings.BASE_URL}(/accounts/password/reset/key/\S+)", text)
+    link = re.search(rf"{settings.BASE_URL}(/accounts/password/reset/key/\S+)", str(mail.outbox[0].body))
     assert link
     browser = Client()
     form = browser.get(link[1], follow=True)
     browser.post(form.redirect_chain[-1][0], {"password1": PASSWORD, "password2": PASSWORD})
     response = browser.post("/accounts/login/", {"login": "new@example.com", "password": PASSWORD}, follow=True)
-    assert response.redirect_chain[-1][0] == "/s/acme/admin/"
-    assert response.status_code == 200
+    assert (response.redirect_chain[-1][0], response.status_code) == ("/s/acme/admin/", 200)
 
 
 def test_people_with_an_account_get_no_email(manager_client: Panel, shop: Shop, other_shop: Shop) -> None:
-    user = factories.make_member(other_shop, email="new@example.com")
-    user.set_password(PASSWORD)
-    user.save()
+    user = make_person(other_shop, "new@example.com")
 
     invite_person(manager_client)
 
@@ -261,11 +247,10 @@ def test_both_of_the_last_two_owners_leave_without_the_lock() -> None:
 
 def test_a_staff_member_removed_by_another_user_is_not_found(manager_client: Panel, shop: Shop) -> None:
     index = get_membership(factories.make_member(shop), shop)
-    with shop_scope(shop):
-        Membership.objects.filter(pk=index.pk).delete()
+    Membership.objects.filter(pk=index.pk).delete()
 
-        with pytest.raises(RowDeleted):
-            memberships.remove_member(index, by=manager_client.user, at=timezone.now())
+    with pytest.raises(RowDeleted):
+        memberships.remove_member(index, by=manager_client.user, at=timezone.now())
 
 
 # --- levels ---
@@ -274,12 +259,10 @@ def test_a_staff_member_removed_by_another_user_is_not_found(manager_client: Pan
 def test_viewing_is_granted_and_recorded(manager_client: Panel, shop: Shop) -> None:
     index = get_membership(factories.make_member(shop, "orders"), shop)
 
-    manager_client.post("staff_membership_change", index.pk, permissions=["orders:view"])
+    change_permissions(manager_client, index, "orders:view")
 
-    index.refresh_from_db()
     assert (index.permissions, index.view_only) == ([], ["orders"])
-    with shop_scope(shop):
-        event = Event.objects.get(topic="staff/update")
+    event = Event.objects.get(topic="staff/update")
     assert event.changes == {"permissions": [["orders"], []], "view_only": [[], ["orders"]]}
 
 
@@ -287,13 +270,11 @@ def test_viewers_grant_nothing_beyond_viewing(admin_client_with: PanelWith, shop
     panel = admin_client_with(*MANAGE, view_only=["orders"])
     index = get_membership(factories.make_member(shop), shop)
 
-    refused = panel.post("staff_membership_change", index.pk, permissions=["orders"])
-    index.refresh_from_db()
+    refused = change_permissions(panel, index, "orders")
     assert b"cannot be granted or revoked because you do not have them: orders" in refused.content
     assert (index.permissions, index.view_only) == ([], [])
 
-    panel.post("staff_membership_change", index.pk, permissions=["orders:view"])
-    index.refresh_from_db()
+    change_permissions(panel, index, "orders:view")
     assert (index.permissions, index.view_only) == ([], ["orders"])
 
 
@@ -301,10 +282,9 @@ def test_viewers_cannot_revoke_full_permissions(admin_client_with: PanelWith, sh
     panel = admin_client_with(*MANAGE, view_only=["orders"])
     index = get_membership(factories.make_member(shop, "orders"), shop)
 
-    panel.post("staff_membership_change", index.pk, permissions=[])
-    refused = panel.post("staff_membership_change", index.pk, permissions=["orders:view"])
+    change_permissions(panel, index)
+    refused = change_permissions(panel, index, "orders:view")
 
-    index.refresh_from_db()
     assert b"cannot be granted or revoked because you do not have them: orders" in refused.content
     assert (index.permissions, index.view_only) == (["orders"], [])
 
@@ -312,9 +292,8 @@ def test_viewers_cannot_revoke_full_permissions(admin_client_with: PanelWith, sh
 def test_a_name_at_both_levels_is_held_fully(manager_client: Panel, shop: Shop) -> None:
     index = get_membership(factories.make_member(shop), shop)
 
-    manager_client.post("staff_membership_change", index.pk, permissions=["orders", "orders:view"])
+    change_permissions(manager_client, index, "orders", "orders:view")
 
-    index.refresh_from_db()
     assert (index.permissions, index.view_only) == (["orders"], [])
 
 
@@ -333,13 +312,11 @@ def test_the_list_says_how_many_are_for_viewing(owner_client: Panel, shop: Shop)
 
 def test_a_level_changed_by_another_user_is_not_overwritten(owner_client: Panel, shop: Shop) -> None:
     index = get_membership(factories.make_member(shop, view_only=["orders"]), shop)
-    form_fields = owner_client.get("staff_membership_change", index.pk).context["seen"]
-    with shop_scope(shop):
-        Membership.objects.filter(pk=index.pk).update(view_only=["themes"])
+    seen = owner_client.get("staff_membership_change", index.pk).context["seen"]
+    Membership.objects.filter(pk=index.pk).update(view_only=["themes"])
 
-    response = owner_client.post("staff_membership_change", index.pk, seen=form_fields, permissions=["orders"])
+    response = change_permissions(owner_client, index, "orders", seen=seen)
 
-    index.refresh_from_db()
     assert b"changed this in the meantime" in response.content
     assert (index.permissions, index.view_only) == ([], ["themes"])
 

@@ -1,5 +1,3 @@
-"""Tests of templates, icons and the content security policy."""
-
 import re
 from pathlib import Path
 from runpy import run_path

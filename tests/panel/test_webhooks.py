@@ -1,5 +1,3 @@
-"""Tests of webhooks in the panel: subscriptions, deliveries and configuration files."""
-
 from datetime import timedelta
 
 import pytest
@@ -8,7 +6,7 @@ from django.utils import timezone
 
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import App, Installation, Shop, User
-from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.core.tenancy.scope import all_shops_scope
 from apps.shops.domain import app_installation
 from apps.shops.domain.app_installation import install_app
 from apps.webhooks.domain import app_config, subscriptions
@@ -18,11 +16,11 @@ from apps.webhooks.models.deliveries import ERROR_LABELS
 from tests.support import factories
 from tests.support.api_client import Response
 from tests.support.panel.client import Panel, PanelWith
-from tests.support.panel.html_forms import get_forms
+from tests.support.panel.html_forms import get_form
 from tests.support.webhooks import URI, create_blogs, make_attempt, make_delivery, make_subscription
 from tests.webhooks.test_configuration import FILE
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.usefixtures("in_shop")
 LIST, LOG = "webhooks_subscription", "webhooks_delivery"
 State = Delivery.State
 
@@ -42,6 +40,10 @@ def webhook_client(admin_client_with: PanelWith) -> Panel:
     return admin_client_with("applications")
 
 
+def list_deliveries(panel: Panel, **query: object) -> list[Delivery]:
+    return list(panel.get(f"{LOG}_changelist", **query).context["cl"].result_list)
+
+
 def make_configured_subscription(app: App) -> Subscription:
     values = {"topic": "shop/update", "uri": f"{URI}/all", "api_version": "2026-07"}
     return subscriptions.create_configured_subscription(app, values, at=timezone.now())
@@ -49,51 +51,44 @@ def make_configured_subscription(app: App) -> Subscription:
 
 def test_the_list_says_how_each_fares(webhook_client: Panel, installation: Installation) -> None:
     now = timezone.now()
-    messages = {
-        word: make_subscription(installation, f"{URI}/{word}")
-        for word in ("well", "failing", "tried", "held", "new", "off")
-    }
-    make_delivery(installation, messages["well"], state=State.DEAD, finished_at=now - timedelta(hours=2))
-    make_delivery(installation, messages["well"], state=State.DONE, finished_at=now - timedelta(hours=1))
-    make_delivery(installation, messages["failing"], state=State.DONE, finished_at=now - timedelta(hours=2))
-    make_delivery(installation, messages["failing"], state=State.DEAD, finished_at=now - timedelta(hours=1))
-    make_delivery(installation, messages["tried"], state=State.RETRY)
-    make_delivery(installation, messages["held"], state=State.HELD)
-    with shop_scope(webhook_client.shop):
-        subscriptions.disable_subscription(messages["off"], reason="The endpoint responded with 410 Gone.", at=now)
+    words = ("well", "failing", "tried", "held", "new", "off")
+    made = {word: make_subscription(installation, f"{URI}/{word}") for word in words}
+    for word, states in {"well": (State.DEAD, State.DONE), "failing": (State.DONE, State.DEAD)}.items():
+        for hours, state in zip((2, 1), states, strict=True):
+            make_delivery(installation, made[word], state=state, finished_at=now - timedelta(hours=hours))
+    make_delivery(installation, made["tried"], state=State.RETRY)
+    make_delivery(installation, made["held"], state=State.HELD)
+    subscriptions.disable_subscription(made["off"], reason="The endpoint responded with 410 Gone.", at=now)
 
-    rows = {row.uri.rsplit("/")[-1]: row for row in webhook_client.get(f"{LIST}_changelist").context["cl"].result_list}
-    page = webhook_client.get(f"{LIST}_changelist").content.decode()
+    response = webhook_client.get(f"{LIST}_changelist")
 
-    assert {word: row.is_retrying for word, row in rows.items()}["tried"]
+    rows = {row.uri.rsplit("/")[-1]: row for row in response.context["cl"].result_list}
+    assert rows["tried"].is_retrying
     for sentence in ("Working", "Failing", "Some deliveries held", "Nothing sent yet", "Disabled"):
-        assert sentence in page
+        assert sentence in response.content.decode()
 
 
 def test_configured_subscriptions_are_not_editable(webhook_client: Panel, installation: Installation) -> None:
-    reported_subscription = make_configured_subscription(installation.app)
-    make_delivery(installation, reported_subscription, state=State.DONE, finished_at=timezone.now())
+    subscription = make_configured_subscription(installation.app)
+    make_delivery(installation, subscription, state=State.DONE, finished_at=timezone.now())
 
-    page = webhook_client.get(f"{LIST}_change", reported_subscription.pk).content.decode()
-    response = webhook_client.forge(f"{LIST}_pause", reported_subscription.pk)
+    page = webhook_client.get(f"{LIST}_change", subscription.pk).content.decode()
+    response = webhook_client.forge(f"{LIST}_pause", subscription.pk)
+    after = webhook_client.get(f"{LIST}_change", subscription.pk).content.decode()
 
+    subscription.refresh_from_db()
+    assert (response.status_code, subscription.state) == (302, Subscription.State.LIVE)
     assert "From the app&#x27;s configuration file" in page
     assert "Pause" not in page
-    assert response.status_code == 302
-    assert (
-        "Only the app&#x27;s developer can change it"
-        in webhook_client.get(f"{LIST}_change", reported_subscription.pk).content.decode()
-    )
-    reported_subscription.refresh_from_db()
-    assert reported_subscription.state == Subscription.State.LIVE
+    assert "Only the app&#x27;s developer can change it" in after
 
 
 def test_deliveries_to_other_shops_are_hidden(webhook_client: Panel, installation: Installation) -> None:
-    reported_subscription, other = make_configured_subscription(installation.app), factories.make_shop()
+    subscription, other = make_configured_subscription(installation.app), factories.make_shop()
     elsewhere = install_app(installation.app, other, scopes=("read_content",), actor="system", at=timezone.now())
-    foreign = make_delivery(elsewhere, reported_subscription, state=State.DEAD, finished_at=timezone.now())
+    foreign = make_delivery(elsewhere, subscription, state=State.DEAD, finished_at=timezone.now())
 
-    response = webhook_client.get(f"{LIST}_change", reported_subscription.pk)
+    response = webhook_client.get(f"{LIST}_change", subscription.pk)
 
     assert response.context["missing_since"] is None
     assert list(response.context["latest"]) == []
@@ -101,7 +96,7 @@ def test_deliveries_to_other_shops_are_hidden(webhook_client: Panel, installatio
     assert webhook_client.get(f"{LOG}_changelist").context["cl"].result_count == 0
 
 
-def test_an_app_that_is_not_installed_here_is_not_in_the_list(webhook_client: Panel, shop: Shop) -> None:
+def test_an_app_that_is_not_installed_here_is_not_in_the_list(webhook_client: Panel) -> None:
     foreign = make_subscription(factories.make_installation(factories.make_shop(), ("read_content",)), URI)
 
     assert webhook_client.get(f"{LIST}_changelist").context["cl"].result_count == 0
@@ -111,9 +106,7 @@ def test_an_app_that_is_not_installed_here_is_not_in_the_list(webhook_client: Pa
 def test_pausing_holds_and_resuming_lets_go(webhook_client: Panel, subscription: Subscription) -> None:
     states = []
     for action in ("pause", "resume"):
-        webhook_client.post(
-            f"{LIST}_{action}", subscription.pk, form_key=webhook_client.form_key(f"{LIST}_change", subscription.pk)
-        )
+        webhook_client.forge(f"{LIST}_{action}", subscription.pk)
         subscription.refresh_from_db()
         states.append((subscription.state, subscription.reason))
 
@@ -123,8 +116,7 @@ def test_pausing_holds_and_resuming_lets_go(webhook_client: Panel, subscription:
 def test_a_test_goes_out_and_its_page_is_shown(webhook_client: Panel, subscription: Subscription) -> None:
     response = webhook_client.forge(f"{LIST}_test", subscription.pk)
 
-    with shop_scope(webhook_client.shop):
-        delivery = Delivery.objects.get()
+    delivery = Delivery.objects.get()
     assert delivery.kind == Delivery.Kind.TEST
     assert response["Location"] == webhook_client.url(f"{LOG}_change", delivery.pk)
 
@@ -135,18 +127,13 @@ def test_failed_deliveries_are_replayed(
     make_delivery(installation, subscription, state=State.DEAD, finished_at=timezone.now())
     page = webhook_client.get(f"{LIST}_change", subscription.pk).content.decode()
 
-    webhook_client.forge(f"{LIST}_recover", subscription.pk, since="2026-01-31T12:00")
-    webhook_client.forge(f"{LIST}_recover", subscription.pk, all="1")
-    refused = webhook_client.http.post(
-        webhook_client.url(f"{LIST}_recover", subscription.pk),
-        {"since": "yesterday", "form_key": webhook_client.form_key(f"{LIST}_change", subscription.pk)},
-        follow=True,
-    )
+    queries: list[dict[str, str]] = [{"since": "2026-01-31T12:00"}, {"all": "1"}, {"since": "yesterday"}]
+    for typed in queries:
+        response = webhook_client.forge(f"{LIST}_recover", subscription.pk, **typed)
 
     assert 'name="since"' in page
-    assert "Enter a date and time." in refused.content.decode()
-    with shop_scope(webhook_client.shop):
-        arguments = [job.arguments for job in Job.objects.filter(task="webhooks.recover").order_by("pk")]
+    assert "Enter a date and time." in webhook_client.http.get(response["Location"]).content.decode()
+    arguments = [job.arguments for job in Job.objects.filter(task="webhooks.recover").order_by("pk")]
     assert len(arguments) == 2
     assert arguments[0]["since"].startswith("2026-01-31T")
     assert arguments[1]["states"] == ["dead"]
@@ -174,16 +161,8 @@ def test_a_delivery_shows_its_attempts_and_what_was_sent(webhook_client: Panel, 
 
     page = webhook_client.get(f"{LOG}_change", delivery.pk).content.decode()
 
-    for text in (
-        "1 of 9",
-        "The endpoint responded with 500",
-        "&lt;b&gt;Oops&lt;/b&gt;",
-        "Server: x",
-        str(delivery.key),
-        "&quot;id&quot;",
-    ):
-        assert text in page
-    assert "Send now" in page
+    parts = ["1 of 9", "The endpoint responded with 500", "&lt;b&gt;Oops&lt;/b&gt;", "Server: x", "Send now"]
+    assert [part for part in (*parts, str(delivery.key), "&quot;id&quot;") if part not in page] == []
 
 
 def test_problems_are_described_in_words(webhook_client: Panel, installation: Installation) -> None:
@@ -202,8 +181,7 @@ def test_problems_are_described_in_words(webhook_client: Panel, installation: In
 
 def test_deleted_payloads_are_reported_as_deleted(webhook_client: Panel, installation: Installation) -> None:
     delivery = make_delivery(installation, state=State.DONE, finished_at=timezone.now())
-    with shop_scope(webhook_client.shop):
-        Payload.objects.all().delete()
+    Payload.objects.all().delete()
 
     page = webhook_client.get(f"{LOG}_change", delivery.pk).content.decode()
 
@@ -219,60 +197,47 @@ def test_deliveries_are_sent_again(
         for state in (State.DEAD, State.DONE, State.LEASED)
     )
 
-    webhook_client.post(f"{LOG}_again", first.pk, form_key=webhook_client.form_key(f"{LOG}_change", first.pk))
+    webhook_client.forge(f"{LOG}_again", first.pk)
     selected = {"action": "send_again", "_selected_action": [first.pk, two.pk, under_way.pk]}
     response = webhook_client.http.post(webhook_client.url(f"{LOG}_changelist"), selected, follow=True)
 
     assert "2 of 3 deliveries are being sent again" in response.content.decode()
-    with shop_scope(webhook_client.shop):
-        states = dict(Delivery.objects.values_list("pk", "state"))
-    assert states == {first.pk: "retry", two.pk: "retry", under_way.pk: "leased"}
+    states = {first.pk: "retry", two.pk: "retry", under_way.pk: "leased"}
+    assert dict(Delivery.objects.values_list("pk", "state")) == states
 
 
 def test_the_log_is_searched_by_topic_thing_and_id(webhook_client: Panel, installation: Installation) -> None:
-    reported_subscription = make_subscription(installation, URI)
+    subscription = make_subscription(installation, URI)
     create_blogs(webhook_client.shop, 2, title="Paper")
-    with shop_scope(webhook_client.shop):
-        fan_out.create_deliveries()
-        first, second = (
-            Delivery.objects.filter(subscription=reported_subscription).select_related("event").order_by("pk")
-        )
+    fan_out.create_deliveries()
+    first, second = Delivery.objects.filter(subscription=subscription).select_related("event").order_by("pk")
     assert first.event
 
-    results = {
-        term: [row.pk for row in webhook_client.get(f"{LOG}_changelist", q=term).context["cl"].result_list]
-        for term in ("blogs/", "orders/", "Paper 1", str(first.event.subject_id), str(second.key), "no such")
-    }
-
-    assert list(results.values()) == [[second.pk, first.pk], [], [second.pk], [first.pk], [second.pk], []]
+    terms = {"blogs/": [second, first], "orders/": [], "Paper 1": [second], "no such": []}
+    terms |= {str(first.event.subject_id): [first], str(second.key): [second]}
+    assert {term: list_deliveries(webhook_client, q=term) for term in terms} == terms
 
 
 def test_the_log_is_filtered_by_subscription_and_app(webhook_client: Panel, installation: Installation) -> None:
-    first_delivery, two = (
-        make_delivery(installation),
-        make_delivery(installation, make_subscription(installation, f"{URI}/two")),
-    )
+    one = make_delivery(installation)
+    two = make_delivery(installation, make_subscription(installation, f"{URI}/two"))
 
-    of_two = webhook_client.get(f"{LOG}_changelist", subscription=two.subscription_id).context["cl"].result_list
-    of_app = webhook_client.get(f"{LOG}_changelist", app=installation.app_id).context["cl"].result_list
-
-    assert [row.pk for row in of_two] == [two.pk]
-    assert [row.pk for row in of_app] == [two.pk, first_delivery.pk]
+    assert list_deliveries(webhook_client, subscription=two.subscription_id) == [two]
+    assert list_deliveries(webhook_client, app=installation.app_id) == [two, one]
 
 
 def test_the_rate_limit_is_set(webhook_client: Panel, subscription: Subscription, installation: Installation) -> None:
     make_delivery(installation, subscription, state=State.DUE)
-    wrong = webhook_client.forge(f"{LIST}_pace", subscription.pk, ordered="on", max_in_flight="51", max_per_second="0")
-    subscription.refresh_from_db()
-    before = (subscription.ordered, subscription.max_in_flight, subscription.max_per_second)
-    webhook_client.forge(f"{LIST}_pace", subscription.pk, ordered="on", max_in_flight="3", max_per_second="5")
-    subscription.refresh_from_db()
+    pages = []
+    for in_flight, per_second, result in (("51", "0", (False, 10, None)), ("3", "5", (True, 3, 5))):
+        limits = {"ordered": "on", "max_in_flight": in_flight, "max_per_second": per_second}
+        pages.append(webhook_client.forge(f"{LIST}_pace", subscription.pk, **limits).content.decode())
+        subscription.refresh_from_db()
+        assert (subscription.ordered, subscription.max_in_flight, subscription.max_per_second) == result
     page = webhook_client.get(f"{LIST}_change", subscription.pk).content.decode()
 
-    assert "Ensure this value is less than or equal to 50." in wrong.content.decode()
-    assert "Ensure this value is greater than or equal to 1." in wrong.content.decode()
-    assert before == (False, 10, None)
-    assert (subscription.ordered, subscription.max_in_flight, subscription.max_per_second) == (True, 3, 5)
+    assert "Ensure this value is less than or equal to 50." in pages[0]
+    assert "Ensure this value is greater than or equal to 1." in pages[0]
     assert "is limited to 5 deliveries per second" in " ".join(page.split())
 
 
@@ -287,11 +252,8 @@ def test_the_live_view_asks_for_rows_alone(webhook_client: Panel, installation: 
 
 
 def upload_configuration(owner: Panel, app: App, text: str) -> Response:
-    """Upload a file on the app's page; return the text of the next page."""
-    page = "webhooks_subscription_configuration"
-    key = owner.form_key(page, app.pk)
     file = SimpleUploadedFile("app.toml", text.encode(), "application/toml")
-    return owner.post(page, app.pk, form_key=key, file=file)
+    return owner.forge(f"{LIST}_configuration", app.pk, file=file)
 
 
 def test_staff_see_what_a_file_changes_before_it_is_applied(owner_client: Panel, shop: Shop) -> None:
@@ -303,25 +265,22 @@ def test_staff_see_what_a_file_changes_before_it_is_applied(owner_client: Panel,
     assert "customers/redact" in output.content.decode()
     with all_shops_scope():
         assert not Subscription.objects.filter(app=app).exists()
-    data = next(form for form in get_forms(output.content) if "seen" in form.names).data | {"apply": "1"}
-    stale = owner_client.post("webhooks_subscription_configuration", app.pk, **{**data, "seen": ["other"]})
+    data = get_form(output.content, "seen").data | {"apply": "1"}
+    stale = owner_client.post(f"{LIST}_configuration", app.pk, **data | {"seen": ["other"]})
     assert "Someone else changed this" in stale.content.decode()
-    response = owner_client.post("webhooks_subscription_configuration", app.pk, **data)
-    assert response.status_code == 302
+    assert owner_client.post(f"{LIST}_configuration", app.pk, **data).status_code == 302
     with all_shops_scope():
         assert Subscription.objects.filter(app=app, deleted_at=None).count() == 5
-    second_output = upload_configuration(owner_client, app, text)
-    assert "No changes. The app already matches this file." in second_output.content.decode()
+    again = upload_configuration(owner_client, app, text)
+    assert "No changes. The app already matches this file." in again.content.decode()
 
 
 def test_a_file_that_does_not_fit_is_refused_on_the_page(owner_client: Panel, shop: Shop) -> None:
     app = app_installation.create_app(name="Own", owner=shop)
 
-    for text, expected_message in (
+    for text, message in (
         ("[webhooks", "This file is not valid TOML"),
         ('client_id = "another"', "client_id belongs to another app"),
         ("#" * (app_config.MAX_BYTES + 1), "The file is too large"),
     ):
-        assert expected_message in upload_configuration(owner_client, app, text).content.decode()
-    foreign = app_installation.create_app(name="Foreign", owner=factories.make_shop())
-    assert owner_client.get("webhooks_subscription_configuration", foreign.pk).status_code == 404
+        assert message in upload_configuration(owner_client, app, text).content.decode()

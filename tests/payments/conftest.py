@@ -1,5 +1,3 @@
-"""Fixtures for payment tests."""
-
 import socket
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""Tests of the published payment profile, its documents and versions."""
-
 import hashlib
 import json
 from collections.abc import Iterator
@@ -45,8 +43,7 @@ def test_a_shop_publishes_the_handlers_that_are_on(in_shop: Shop) -> None:
 
     response = get_profile("acme.example")
 
-    assert response["Content-Type"] == "application/json"
-    assert response["Cache-Control"] == "public, max-age=60"
+    assert (response["Content-Type"], response["Cache-Control"]) == ("application/json", "public, max-age=60")
     assert not response.has_header("Vary")
     assert not response.cookies
     schema = schemas.get_schema_url(VERSION)
@@ -74,10 +71,8 @@ def test_a_profile_changes_its_tag_with_what_it_says(in_shop: Shop, api: ApiClie
     api.put(f"payment_handlers/{handler.pk}.json", {"payment_handler": {"config": {"shop_id": "942253"}}})
     changed = get_profile("acme.example", **{"If-None-Match": before["ETag"]})
 
-    assert (unchanged.status_code, unchanged.content) == (304, b"")
-    assert unchanged["Cache-Control"] == "public, max-age=60"
-    assert changed.status_code == 200
-    assert get_registry(changed)[NAME][0]["config"] == {"shop_id": "942253"}
+    assert (unchanged.status_code, unchanged.content, unchanged["Cache-Control"]) == (304, b"", "public, max-age=60")
+    assert (changed.status_code, get_registry(changed)[NAME][0]["config"]) == (200, {"shop_id": "942253"})
 
 
 def test_each_host_gets_its_own_shops_profile_and_no_other(shop: Shop, other_shop: Shop) -> None:
@@ -85,39 +80,33 @@ def test_each_host_gets_its_own_shops_profile_and_no_other(shop: Shop, other_sho
         with shop_scope(owner):
             make_handler(config={"shop_id": known_as})
 
-    for host, known_as in (
-        ("acme.example", "acme-1"),
-        ("ACME.Example", "acme-1"),
-        ("acme.example:8443", "acme-1"),
-        ("stranger.example", "stranger-1"),
-    ):
-        assert get_registry(get_profile(host))[NAME][0]["config"]["shop_id"] == known_as
+    hosts = ("acme.example", "ACME.Example", "acme.example:8443", "stranger.example")
+    published = [get_registry(get_profile(host))[NAME][0]["config"]["shop_id"] for host in hosts]
+    assert published == ["acme-1", "acme-1", "acme-1", "stranger-1"]
     # The installation's own hosts belong to no shop. Unknown hosts are refused before a shop is looked up.
     for host, status in (("testserver", 404), ("127.0.0.1", 404), ("nobody.example", 400), ("10.1.2.3", 400)):
         response = get_profile(host)
         assert response.status_code == status
-        assert b"acme-1" not in response.content
-        assert b"stranger-1" not in response.content
+        assert not any(name in response.content for name in (b"acme-1", b"stranger-1"))
     assert get_profile("testserver").json() == {"errors": "Not Found"}
 
 
 def test_the_profile_is_not_led_elsewhere_and_only_read(in_shop: Shop) -> None:
     client = Client(headers={"Host": "acme.example"})
 
-    assert client.head("/.well-known/ucp").status_code == 200
-    assert client.post("/.well-known/ucp").status_code == 405
+    assert (client.head("/.well-known/ucp").status_code, client.post("/.well-known/ucp").status_code) == (200, 405)
     assert client.get("/.well-known/ucp/").status_code == 404
     assert get_profile("acme.example").json()["ucp"]["payment_handlers"] == {}
 
 
 def test_a_checkout_gets_the_published_entry_as_resolved_for_it(api: ApiClient, in_shop: Shop) -> None:
-    saved_row = {"shop_id": "942252", "loyalty": {"points": True}, "currency": "what", "token_binding": 5}
-    handler = make_handler(config=saved_row)
+    kept = {"shop_id": "942252", "loyalty": {"points": True}}
+    handler = make_handler(config={**kept, "currency": "what", "token_binding": 5})
 
     (entry,) = get_checkout_response(api, handler, currency="EUR", country="FR", checkout_id="c-1")[NAME]
     (bare,) = get_checkout_response(api, handler)[NAME]
 
-    published = {"shop_id": "942252", "loyalty": {"points": True}, "environment": "production"}
+    published = {**kept, "environment": "production"}
     assert entry["config"] == published | {"currency": "EUR", "token_binding": {"checkout_id": "c-1"}}
     assert bare["config"] == published
     assert [schemas.find_schema_errors(VERSION, schemas.RESPONSE, item) for item in (entry, bare)] == [{}, {}]
@@ -144,18 +133,16 @@ def test_unsuitable_handlers_are_left_out(api: ApiClient, in_shop: Shop, query: 
 
 
 def test_a_handler_that_is_off_is_in_no_checkout(api: ApiClient, in_shop: Shop) -> None:
-    handler = make_handler(enabled=False)
-
-    assert get_checkout_response(api, handler) == {}
+    assert get_checkout_response(api, make_handler(enabled=False)) == {}
 
 
 def test_instruments_are_known_to_both_sides(api: ApiClient, in_shop: Shop) -> None:
     limited = [{"type": "wallet_pay", "constraints": {"maximum": 500}}]
     handler = make_handler(available_instruments=limited)
 
-    (request,) = get_checkout_response(api, handler, instruments="card,wallet_pay")[NAME]
+    (entry,) = get_checkout_response(api, handler, instruments="card,wallet_pay")[NAME]
 
-    assert request["available_instruments"] == limited
+    assert entry["available_instruments"] == limited
 
 
 @pytest.mark.parametrize(
@@ -176,13 +163,12 @@ def test_a_parameter_that_is_none_is_400(api: ApiClient, in_shop: Shop, query: d
 
 
 def test_the_demo_profile_is_valid(
-    shop: Shop, api: ApiClient, request: pytest.FixtureRequest, settings: Settings
+    in_shop: Shop, api: ApiClient, request: pytest.FixtureRequest, settings: Settings
 ) -> None:
-    with shop_scope(shop):
-        payments.create_demo_handlers(shop, timezone.now())
-        first = PaymentHandlerConfig.objects.get(handler_id="wallet_pay")
+    payments.create_demo_handlers(in_shop, timezone.now())
+    first = PaymentHandlerConfig.objects.get(handler_id="wallet_pay")
     published = get_registry(get_profile("acme.example"))[NAME]
-    checkout = get_checkout_response(api, first, currency=shop.currency, country="FR", checkout_id="c-1")[NAME]
+    checkout = get_checkout_response(api, first, currency=in_shop.currency, country="FR", checkout_id="c-1")[NAME]
     served = {
         path: Client().get(f"/schemas/{path}").content for path in schemas.load_documents() if path.endswith(".json")
     }
@@ -201,14 +187,13 @@ def test_the_demo_profile_is_valid(
     assert published[0]["schema"] == f"{settings.SCHEMAS_URL}/wallet-pay/2026-04-08/schema.json"
 
 
-def test_the_demo_shops_profile_is_valid_by_the_models_of_the_protocol(shop: Shop, api: ApiClient) -> None:
-    with shop_scope(shop):
-        payments.create_demo_handlers(shop, timezone.now())
-        handler = PaymentHandlerConfig.objects.get(handler_id="wallet_pay")
+def test_the_demo_shops_profile_is_valid_by_the_models_of_the_protocol(in_shop: Shop, api: ApiClient) -> None:
+    payments.create_demo_handlers(in_shop, timezone.now())
+    handler = PaymentHandlerConfig.objects.get(handler_id="wallet_pay")
     path = f"payment_handlers/{handler.pk}/checkout_response.json"
     examples: list[tuple[type[BaseModel], JsonObject]] = [
         (ucp.BusinessSchema, get_profile("acme.example").json()["ucp"]),
-        (ucp.ResponseCheckoutSchema, api.get(path, currency=shop.currency, checkout_id="c-1").json()["ucp"]),
+        (ucp.ResponseCheckoutSchema, api.get(path, currency=in_shop.currency, checkout_id="c-1").json()["ucp"]),
     ]
 
     for model, value in examples:
@@ -228,38 +213,29 @@ PINNED = {
 }
 
 
-def compute_digest(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()
-
-
 @pytest.mark.parametrize("path", PINNED)
 def test_a_document_is_served_byte_for_byte_and_kept_by_caches(
     path: str, settings: Settings, db: None, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     settings.SCHEMAS_URL = schemas.PLACEHOLDER
 
-    with django_assert_num_queries(0):
-        response = Client().get(f"/schemas/{path}")
-        head = Client().head(f"/schemas/{path}")
-        packed = Client().get(f"/schemas/{path}", headers={"Accept-Encoding": "gzip, br"})
-        existing_response = Client().get(f"/schemas/{path}", headers={"If-None-Match": response["ETag"]})
-        listed_response = Client().get(f"/schemas/{path}", headers={"If-None-Match": f'"other", {response["ETag"]}'})
-        other = Client().get(f"/schemas/{path}", headers={"If-None-Match": '"other"'})
+    def get(**headers: str) -> Response:
+        return Client().get(f"/schemas/{path}", headers=headers)
 
-    assert (response.status_code, compute_digest(response.content), compute_digest(packed.content)) == (
-        200,
-        PINNED[path],
-        PINNED[path],
-    )
-    assert (head.status_code, head.content, head["ETag"]) == (200, b"", response["ETag"])
-    assert [(reply.status_code, reply.content) for reply in (existing_response, listed_response)] == [
-        (304, b""),
-        (304, b""),
-    ]
-    assert other.status_code == 200
-    for reply in (response, head, packed, existing_response):
-        assert reply["Cache-Control"] == "public, max-age=86400"
-        assert reply["Access-Control-Allow-Origin"] == "*"
+    with django_assert_num_queries(0):
+        response = get()
+        tag = response["ETag"]
+        head = Client().head(f"/schemas/{path}")
+        packed = get(**{"Accept-Encoding": "gzip, br"})
+        matching = [get(**{"If-None-Match": value}) for value in (tag, f'"other", {tag}')]
+        other = get(**{"If-None-Match": '"other"'})
+
+    digests = [hashlib.sha256(reply.content).hexdigest() for reply in (response, packed, other)]
+    assert (response.status_code, other.status_code, digests) == (200, 200, [PINNED[path]] * 3)
+    assert (head.status_code, head.content, head["ETag"]) == (200, b"", tag)
+    assert [(reply.status_code, reply.content) for reply in matching] == [(304, b"")] * 2
+    for reply in (response, head, packed, matching[0]):
+        assert (reply["Cache-Control"], reply["Access-Control-Allow-Origin"]) == ("public, max-age=86400", "*")
         assert reply["X-Content-Type-Options"] == "nosniff"
         assert not reply.has_header("Vary")
         assert not reply.cookies
@@ -273,10 +249,8 @@ def test_the_placeholder_gives_way_to_this_installations_address(settings: Setti
 
     assert schemas.PLACEHOLDER not in body
     assert json.loads(body)["$id"] == "https://admin.example/schemas/wallet-pay/2026-04-08/schema.json"
-    assert (
-        body.replace("https://admin.example/schemas", schemas.PLACEHOLDER).encode()
-        == (schemas.load_documents()["wallet-pay/2026-04-08/schema.json"])
-    )
+    stored = schemas.load_documents()["wallet-pay/2026-04-08/schema.json"]
+    assert body.replace("https://admin.example/schemas", schemas.PLACEHOLDER).encode() == stored
 
 
 def test_addresses_in_what_is_published_lead_to_it(settings: Settings, db: None) -> None:
@@ -321,45 +295,39 @@ def test_unpublished_documents_are_not_found(path: str, db: None) -> None:
 
 LATER = "2026-08-25"
 SANDBOX = {"shop_id": "942252", "environment": "sandbox"}
-_KEPT = (
-    schemas.get_schema_versions,
-    schemas.load_documents,
-    schemas.render_document,
-    schemas.get_validator,
-)
+_KEPT = (schemas.get_schema_versions, schemas.load_documents, schemas.render_document, schemas.get_validator)
 
 
 @pytest.fixture
 def later_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Publish a later schema version by adding folders with documents."""
     for path, content in schemas.load_documents().items():
-        for name, text in (
-            (path, content),
-            (path.replace(VERSION, LATER), content.replace(VERSION.encode(), LATER.encode())),
-        ):
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_bytes(text)
+        for version in (VERSION, LATER):
+            file = tmp_path / path.replace(VERSION, version)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content.replace(VERSION.encode(), version.encode()))
     monkeypatch.setattr(schemas, "_FOLDER", tmp_path)
-    for example in _KEPT:
-        example.cache_clear()
+    for cached in _KEPT:
+        cached.cache_clear()
     yield
     monkeypatch.undo()
-    for example in _KEPT:
-        example.cache_clear()
+    for cached in _KEPT:
+        cached.cache_clear()
 
 
 def test_a_later_version_is_served_with_the_earlier_and_shops_keep_theirs(
     in_shop: Shop, api: ApiClient, request: pytest.FixtureRequest
 ) -> None:
     old = make_handler()
-    before = {path: Client().get(f"/schemas/{path}").content for path in schemas.load_documents()}
+
+    def load_all() -> set[tuple[str, bytes]]:
+        return {(path, Client().get(f"/schemas/{path}").content) for path in schemas.load_documents()}
+
+    before = load_all()
 
     request.getfixturevalue("later_version")
 
     assert schemas.get_schema_versions() == (LATER, VERSION)
-    assert (
-        before.items() <= {path: Client().get(f"/schemas/{path}").content for path in schemas.load_documents()}.items()
-    )
+    assert before <= load_all()
     served = Client().get(f"/schemas/{schemas.get_schema_path(LATER)}").json()
     assert (served["version"], LATER in served["$id"]) == (LATER, True)
     (saved_row,) = get_registry(get_profile("acme.example"))[NAME]

@@ -1,5 +1,3 @@
-"""Concurrency tests on PostgreSQL, with real threads and real commits."""
-
 from collections.abc import Callable
 from functools import partial
 
@@ -14,7 +12,7 @@ from apps.payments.domain import handlers as configuring
 from apps.payments.models import PaymentHandlerConfig, WalletShop
 from tests.support import factories
 from tests.support.databases.races import run_concurrently, run_unguarded, without_constraint
-from tests.support.factories.payments import VERSION
+from tests.support.factories.payments import make_handler
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -23,16 +21,9 @@ Work = Callable[[], object]
 
 
 def build_create_work(shop: Shop, known_as: str, handler_id: str = "wallet_pay", *, enabled: bool = False) -> Work:
-    attrs = {
-        "handler_id": handler_id,
-        "handler_version": VERSION,
-        "config": {"shop_id": known_as},
-        "enabled": enabled,
-    }
-
     def make() -> None:
         with shop_scope(shop):
-            configuring.create_handler(attrs, actor="system", at=timezone.now())
+            make_handler(handler_id=handler_id, config={"shop_id": known_as}, enabled=enabled)
 
     return make
 
@@ -53,11 +44,8 @@ def test_one_of_two_shops_gets_an_id_taken_concurrently() -> None:
     first_shop, two = create_shops()
 
     for number in range(ROUNDS):
-        results = run_concurrently(
-            first_shop,
-            build_create_work(first_shop, f"w{number}", f"h{number}"),
-            build_create_work(two, f"w{number}", f"h{number}"),
-        )
+        works = [build_create_work(shop, f"w{number}", f"h{number}") for shop in (first_shop, two)]
+        results = run_concurrently(first_shop, *works)
 
         assert sorted(type(result).__name__ for result in results) == ["NoneType", "WalletShopTaken"]
         assert count_shops(f"w{number}") == 1
@@ -68,10 +56,8 @@ def test_two_shops_have_one_id_without_the_unique_key() -> None:
     first_shop, two = create_shops()
 
     with without_constraint(WalletShop, "known_as"):
-        assert run_concurrently(first_shop, build_create_work(first_shop, "w"), build_create_work(two, "w")) == [
-            None,
-            None,
-        ]
+        works = [build_create_work(shop, "w") for shop in (first_shop, two)]
+        assert run_concurrently(first_shop, *works) == [None, None]
 
     assert count_shops("w") == 2
 
@@ -97,9 +83,8 @@ def test_two_handlers_are_active_without_the_unique_key() -> None:
     first_shop, _ = create_shops()
 
     with without_constraint(PaymentHandlerConfig, "shop_id", "handler_name", "environment"):
-        run_concurrently(
-            first_shop, *(build_create_work(first_shop, "w", f"h{number}", enabled=True) for number in range(2))
-        )
+        works = [build_create_work(first_shop, "w", f"h{number}", enabled=True) for number in range(2)]
+        run_concurrently(first_shop, *works)
         with shop_scope(first_shop):
             assert PaymentHandlerConfig.objects.filter(enabled=True).count() == 2
 
@@ -111,7 +96,6 @@ def build_delete_work(shop: Shop, handler_id: str) -> Work:
 
 
 def has_handler(shop: Shop) -> bool:
-    """Return True if the wallet's shop id is still registered."""
     with shop_scope(shop):
         return WalletShop.objects.filter(known_as="w").exists()
 
@@ -133,12 +117,8 @@ def test_an_id_in_use_is_released_without_the_lock() -> None:
     first_shop, _ = create_shops()
     build_create_work(first_shop, "w", "old")()
 
-    run_unguarded(
-        first_shop,
-        build_create_work(first_shop, "w", "new"),
-        build_delete_work(first_shop, "old"),
-        locks={"payments_walletshop"},
-    )
+    works = build_create_work(first_shop, "w", "new"), build_delete_work(first_shop, "old")
+    run_unguarded(first_shop, *works, locks={"payments_walletshop"})
 
     assert count_shops("w") == 1
     assert not has_handler(first_shop)

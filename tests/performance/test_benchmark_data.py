@@ -1,5 +1,3 @@
-"""Tests of the benchmarks: generated rows equal real ones, and broken variants fail."""
-
 import json
 import os
 import re
@@ -16,7 +14,6 @@ from apps.catalog.models import Product
 from apps.core.db.case_folding import casefold_text
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
-from apps.core.types import Attrs
 from apps.customers.domain.search_columns import get_address_texts, rebuild_search_columns
 from apps.customers.models import SEARCH_COLUMNS, Address, Customer
 from apps.fulfillment.domain import consistency_checks
@@ -31,7 +28,6 @@ from benchmarks.databases import WRITTEN_TABLES
 from benchmarks.floors import create_customer
 from benchmarks.variants import find_differences, find_missing_fields
 from tests.support.api_client import ApiClient
-from tests.support.types import JsonObject
 
 
 def test_generated_goods_are_like_made_ones(transactional_db: None, api: ApiClient, shop: Shop) -> None:
@@ -43,10 +39,8 @@ def test_generated_goods_are_like_made_ones(transactional_db: None, api: ApiClie
 
         for product in Product.objects.prefetch_related("variants__inventory_item__levels", "images"):
             product.full_clean()
-            assert (product.title_key, product.vendor_key) == (
-                casefold_text(product.title),
-                casefold_text(product.vendor),
-            )
+            assert product.title_key == casefold_text(product.title)
+            assert product.vendor_key == casefold_text(product.vendor)
             assert [variant.position for variant in product.variants.all()] == [1, 2, 3]
             for variant in product.variants.all():
                 variant.full_clean()
@@ -65,10 +59,8 @@ def test_generated_goods_are_like_made_ones(transactional_db: None, api: ApiClie
         for row in [*FulfillmentOrder.objects.all(), *Fulfillment.objects.all()]:
             row.full_clean()
         assert (FulfillmentOrder.objects.count(), Fulfillment.objects.count()) == (30, 15)
-        assert [
-            *consistency_checks.find_wrong_fulfillable_quantities(),
-            *consistency_checks.find_wrong_fulfilled_quantities(),
-        ] == []
+        assert [*consistency_checks.find_wrong_fulfillable_quantities()] == []
+        assert [*consistency_checks.find_wrong_fulfilled_quantities()] == []
         assert (InventoryLevel.objects.count(), LineItem.objects.count()) == (60, 90)
 
     assert len(api.get("products.json").json()["products"]) == 20
@@ -93,12 +85,9 @@ def test_generated_customers_are_like_made_ones(transactional_db: None, api: Api
             assert row.default_address in row.addresses.all()
             row.full_clean()
 
-    def get_rows(path: str, **query: object) -> list[Attrs]:
-        customers: list[JsonObject] = api.get(path, **query).json()["customers"]
-        return customers
-
-    assert len(get_rows("customers.json", limit="250")) == 120
-    assert [row["id"] for row in get_rows("customers/search.json", query=f"email:{rows[7].email}")] == [rows[7].pk]
+    found = api.get("customers/search.json", query=f"email:{rows[7].email}").json()["customers"]
+    assert len(api.get("customers.json", limit="250").json()["customers"]) == 120
+    assert [row["id"] for row in found] == [rows[7].pk]
     assert api.post("customers.json", {"customer": {"email": "new@example.com"}}).status_code == 201
 
 
@@ -113,14 +102,9 @@ print(json.dumps({model._meta.db_table: [field.column for field in model._meta.c
 
 
 def run_python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command, env = [sys.executable, *arguments], {**os.environ, **environment}
     return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=settings.BASE_DIR,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
+        command, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False, timeout=60
     )
 
 
@@ -164,8 +148,7 @@ def test_variants_have_every_column_that_a_row_needs(variant: str, request: pyte
         for column in columns - {field.column for field in fields[table]}
     }
 
-    assert missing == set()
-    assert unknown == set()
+    assert (missing, unknown) == (set(), set())
 
 
 def test_variants_may_lack_fields_but_not_differ_in_the_others() -> None:
@@ -186,9 +169,8 @@ def test_a_benchmark_without_wrk_fails(tmp_path: Path) -> None:
 def test_a_benchmark_without_postgresql_fails(tmp_path: Path) -> None:
     (tmp_path / "wrk").touch(mode=0o755)
 
-    process = run_python(
-        "-m", "benchmarks.run", "--quick", PATH=str(tmp_path), DATABASE_URL="postgres://127.0.0.1:1/none"
-    )
+    away = "postgres://127.0.0.1:1/none"
+    process = run_python("-m", "benchmarks.run", "--quick", PATH=str(tmp_path), DATABASE_URL=away)
 
     assert process.returncode == 1
     assert "The benchmark needs PostgreSQL; set DATABASE_URL." in process.stderr

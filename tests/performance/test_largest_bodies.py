@@ -1,6 +1,5 @@
 """Tests that the rows of a request body are written in bulk, so that the number of statements is limited."""
 
-from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
 
@@ -26,7 +25,7 @@ from apps.inventory.domain.movements import OutOfStock, StockChange
 from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
 from apps.metafields.domain.write import MAX_NESTED
 from apps.metafields.models import Metafield
-from tests.support.api_client import ApiClient, Response
+from tests.support.api_client import ApiClient, Response, get_errors
 from tests.support.factories.inventory import get_first_location, make_item, make_location, set_stock
 from tests.support.types import JsonObject
 
@@ -45,6 +44,12 @@ def send_bounded(api: ApiClient, method: str, path: str, body: JsonObject | None
     return response
 
 
+def create_product(api: ApiClient, **values: object) -> JsonObject:
+    """Create a product with at most ``MOST`` statements, and return it."""
+    product: JsonObject = send_bounded(api, "post", "products.json", {"product": values}).json()["product"]
+    return product
+
+
 def build_metafields(count: int, value: str = "text") -> list[dict[str, str]]:
     kind = "single_line_text_field"
     return [{"namespace": "many", "key": f"key{n}", "type": kind, "value": value} for n in range(count)]
@@ -58,9 +63,7 @@ def get_events(shop: Shop, **conditions: Any) -> list[tuple[str, int]]:
 
 def test_a_product_with_many_variants_is_written_in_few_statements(api: ApiClient, shop: Shop) -> None:
     variants = [{"option1": f"Size {n}", "sku": f"S{n}"} for n in range(VARIANTS)]
-    created = send_bounded(api, "post", "products.json", {"product": {"title": "Many", "variants": variants}}).json()[
-        "product"
-    ]
+    created = create_product(api, title="Many", variants=variants)
     path = f"products/{created['id']}.json"
     with shop_scope(shop):
         items = list(InventoryItem.objects.order_by("id").values_list("id", flat=True))
@@ -87,17 +90,11 @@ def test_a_product_with_many_variants_is_written_in_few_statements(api: ApiClien
 
 
 def test_many_metafields_of_one_body_take_few_statements_and_an_event_each(api: ApiClient, shop: Shop) -> None:
-    body = {"title": "Fields", "metafields": build_metafields(125)}
-    created = send_bounded(api, "post", "products.json", {"product": body}).json()["product"]
-    path = f"products/{created['id']}.json"
+    created = create_product(api, title="Fields", metafields=build_metafields(125))
     new = [row | {"key": f"new{n}"} for n, row in enumerate(build_metafields(2))]
+    rows = [new[0], *build_metafields(120, "other"), new[1], *build_metafields(125)[120:]]
 
-    send_bounded(
-        api,
-        "put",
-        path,
-        {"product": {"metafields": [new[0], *build_metafields(120, "other"), new[1], *build_metafields(125)[120:]]}},
-    )
+    send_bounded(api, "put", f"products/{created['id']}.json", {"product": {"metafields": rows}})
 
     with shop_scope(shop):
         values = dict(Metafield.objects.values_list("key", "value"))
@@ -109,16 +106,10 @@ def test_many_metafields_of_one_body_take_few_statements_and_an_event_each(api: 
 
 
 def test_references_of_variants_are_looked_up_together(api: ApiClient, settings: Settings) -> None:
-    first = api.post("products.json", {"product": {"title": "First"}}).json()["product"]["id"]
-    row = {
-        "namespace": "a",
-        "key": "b",
-        "type": "product_reference",
-        "value": f"gid://{settings.BRAND}/Product/{first}",
-    }
-    variants = [{"option1": f"{n}", "metafields": [row]} for n in range(100)]
+    first = f"gid://{settings.BRAND}/Product/{create_product(api, title='First')['id']}"
+    row = {"namespace": "a", "key": "b", "type": "product_reference", "value": first}
 
-    send_bounded(api, "post", "products.json", {"product": {"title": "Refers", "variants": variants}})
+    create_product(api, title="Refers", variants=[{"option1": f"{n}", "metafields": [row]} for n in range(100)])
 
 
 def test_more_metafields_of_variants_than_a_request_can_write_are_refused(api: ApiClient) -> None:
@@ -126,29 +117,16 @@ def test_more_metafields_of_variants_than_a_request_can_write_are_refused(api: A
 
     response = api.post("products.json", {"product": {"title": "", "variants": variants}})
 
-    assert response.status_code == 422
-    assert response.json()["errors"] == {
+    assert get_errors(response) == {
         "title": ["can't be blank"],
         "variants": [f"has too many metafields (maximum is {MAX_NESTED})"],
     }
 
 
-@pytest.fixture
-def subscriber() -> Iterator[None]:
-    """Subscribe to all topics, so that payloads are rendered."""
-
-    def audience(shop: Shop, topic: str) -> frozenset[str]:
-        return frozenset({LATEST})
-
-    with patch.dict(audiences, {audience: None}):
-        yield
-
-
-@pytest.mark.usefixtures("subscriber")
 def test_payloads_of_many_events_are_rendered_together_each_of_its_own_row(api: ApiClient, shop: Shop) -> None:
-    variants = [{"option1": f"Size {n}", "sku": f"S{n}"} for n in range(100)]
-
-    send_bounded(api, "post", "products.json", {"product": {"title": "Heard", "variants": variants}})
+    # An audience makes the server render payloads.
+    with patch.dict(audiences, {lambda shop, topic: frozenset({LATEST}): None}):
+        create_product(api, title="Heard", variants=[{"option1": f"Size {n}", "sku": f"S{n}"} for n in range(100)])
 
     with shop_scope(shop):
         rows = Event.objects.filter(topic="inventory_items/create").order_by("id")
@@ -157,13 +135,14 @@ def test_payloads_of_many_events_are_rendered_together_each_of_its_own_row(api: 
     assert all(payload["id"] == pk for pk, payload in payloads)
 
 
-def test_an_order_of_many_products_is_written_in_few_statements(api: ApiClient, shop: Shop) -> None:
+def create_counted_variants(api: ApiClient) -> list[int]:
+    """Create more products than an order may take statements, and return the ids of their variants."""
     row = {"inventory_management": configured.BRAND, "inventory_policy": "continue", "price": "1.00"}
-    variants = [
-        api.post("products.json", {"product": {"title": f"P{n}", "variants": [row]}}).json()["product"]["variants"][0]
-        for n in range(MOST + 1)
-    ]
-    lines = [{"variant_id": variant_row["id"], "quantity": n + 1} for n, variant_row in enumerate(variants)]
+    return [create_product(api, title=f"P{n}", variants=[row])["variants"][0]["id"] for n in range(MOST + 1)]
+
+
+def test_an_order_of_many_products_is_written_in_few_statements(api: ApiClient, shop: Shop) -> None:
+    lines = [{"variant_id": pk, "quantity": n + 1} for n, pk in enumerate(create_counted_variants(api))]
 
     body = {"line_items": lines, "financial_status": "paid", "inventory_behaviour": "decrement_obeying_policy"}
     order = send_bounded(api, "post", "orders.json", {"order": body}).json()["order"]
@@ -182,15 +161,8 @@ def test_an_order_of_many_products_is_written_in_few_statements(api: ApiClient, 
 
 
 def test_units_of_many_products_move_in_few_statements(api: ApiClient, shop: Shop) -> None:
-    row = {"inventory_management": configured.BRAND, "inventory_policy": "continue", "price": "1.00"}
-    variants = [
-        api.post("products.json", {"product": {"title": f"P{n}", "variants": [row]}}).json()["product"]["variants"][0]
-        for n in range(MOST + 1)
-    ]
-    body = {
-        "line_items": [{"variant_id": variant_row["id"], "quantity": 1} for variant_row in variants],
-        "inventory_behaviour": "decrement_obeying_policy",
-    }
+    lines = [{"variant_id": pk, "quantity": 1} for pk in create_counted_variants(api)]
+    body = {"line_items": lines, "inventory_behaviour": "decrement_obeying_policy"}
     order = api.post("orders.json", {"order": body}).json()["order"]
     with shop_scope(shop):
         [fulfillment_order] = routing.route_order(order["id"], at=timezone.now())
@@ -203,7 +175,7 @@ def test_units_of_many_products_move_in_few_statements(api: ApiClient, shop: Sho
     with shop_scope(shop):
         levels = InventoryLevel.objects.filter(location=cellar).values_list("available", flat=True)
         assert sorted(levels) == [*[-1] * MOST, 0]
-    assert len(get_events(shop, topic="inventory_levels/connect")) == 2 * len(variants)
+    assert len(get_events(shop, topic="inventory_levels/connect")) == 2 * len(lines)
 
 
 def test_many_fulfillment_orders_are_sent_in_few_statements(api: ApiClient, shop: Shop) -> None:
@@ -214,7 +186,7 @@ def test_many_fulfillment_orders_are_sent_in_few_statements(api: ApiClient, shop
         yard, at = make_location(shop, name="Yard"), timezone.now()
         pks = list(fulfillment_order.lines.order_by("id").values_list("id", flat=True))
         parts = [
-            location_moves.move_to_location(fulfillment_order, yard.pk, lines=[{"id": pk}], actor="system", at=at).moved
+            location_moves.move_to_location(fulfillment_order, yard.pk, lines=[{"id": pk}], actor="system", at=at)[1]
             for pk in pks
         ]
         line_id = parts[0].lines.get().pk

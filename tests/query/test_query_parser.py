@@ -1,7 +1,3 @@
-"""Tests for the query grammar: valid queries, positions of errors, and the cost of parsing."""
-
-import sys
-from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -24,6 +20,7 @@ from apps.core.search_query import (
     render_query,
 )
 from apps.core.search_query.multiword_values import expand_multiword_values
+from tests.support.function_calls import count_calls
 
 GOLDEN = (
     "id:* AND status:active AND (product_type:Music OR product_type:Movies) AND -invalid_field:* "
@@ -38,40 +35,24 @@ def build_equality(field: str | None, value: str, kind: Kind = Kind.EXACT, *, qu
 A, B, C = build_equality("a", "1"), build_equality("b", "2"), build_equality("c", "3")
 
 
-def count_calls(action: Callable[[], object]) -> int:
-    """Return the number of Python and C function calls in an action."""
-    count = 0
-
-    def tick(_frame: object, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event in {"call", "c_call"}
-
-    sys.setprofile(tick)
-    try:
-        action()
-    finally:
-        sys.setprofile(None)
-    return count
-
-
-def test_parse_reads_the_documented_example() -> None:
-    assert parse_query(GOLDEN) == And(
-        (
-            build_equality("id", "", Kind.PRESENT),
-            build_equality("status", "active"),
-            Or((build_equality("product_type", "Music"), build_equality("product_type", "Movies"))),
-            Not(build_equality("invalid_field", "", Kind.PRESENT)),
-            build_equality("variants.taxable", "true"),
-            Term("variants.weight", Comparator.LESS, "5"),
-            Term("variants.price", Comparator.GREATER_OR_EQUAL, "100"),
-            build_equality("variants.title", "Album", Kind.PREFIX),
-        )
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "tree"),
     [
+        (
+            GOLDEN,
+            And(
+                (
+                    build_equality("id", "", Kind.PRESENT),
+                    build_equality("status", "active"),
+                    Or((build_equality("product_type", "Music"), build_equality("product_type", "Movies"))),
+                    Not(build_equality("invalid_field", "", Kind.PRESENT)),
+                    build_equality("variants.taxable", "true"),
+                    Term("variants.weight", Comparator.LESS, "5"),
+                    Term("variants.price", Comparator.GREATER_OR_EQUAL, "100"),
+                    build_equality("variants.title", "Album", Kind.PREFIX),
+                )
+            ),
+        ),
         ("a:1 AND b:2 OR c:3", And((A, Or((B, C))))),
         ("a:1 OR b:2 AND c:3", And((Or((A, B)), C))),
         ("a:1 b:2 OR c:3", And((A, Or((B, C))))),
@@ -83,15 +64,6 @@ def test_parse_reads_the_documented_example() -> None:
         ("-(a:1 OR b:2)", Not(Or((A, B)))),
         ("NOT (a:1)", Not(A)),
         (" \ta:1\n", A),
-    ],
-)
-def test_parse_binds_not_before_or_before_and(text: str, tree: Node) -> None:
-    assert parse_query(text) == tree
-
-
-@pytest.mark.parametrize(
-    ("text", "term"),
-    [
         ("a:<5", Term("a", Comparator.LESS, "5")),
         ("a:<=5", Term("a", Comparator.LESS_OR_EQUAL, "5")),
         ("a:>5", Term("a", Comparator.GREATER, "5")),
@@ -119,12 +91,15 @@ def test_parse_binds_not_before_or_before_and(text: str, tree: Node) -> None:
         ("🎉", build_equality(None, "🎉")),
     ],
 )
-def test_parse_reads_a_term(text: str, term: Term) -> None:
-    assert parse_query(text) == term
+def test_parse_reads_terms_and_binds_not_before_or_before_and(text: str, tree: Node) -> None:
+    assert parse_query(text) == tree
 
 
-def test_parse_notes_where_terms_start() -> None:
-    assert [term.position for term in iterate_terms(parse_query("a:1  -(b:2 OR bob) '🎉'"))] == [0, 7, 14, 19]
+def test_parse_notes_where_terms_start_and_caches_by_text() -> None:
+    text = "a:1  -(b:2 OR bob) '🎉'"
+
+    assert [term.position for term in iterate_terms(parse_query(text))] == [0, 7, 14, 19]
+    assert parse_query(text) is parse_query(text)
 
 
 @pytest.mark.parametrize(
@@ -195,14 +170,11 @@ def test_parse_holds_its_limits_to_the_character(longest: str, too_much: str, po
 
 def test_a_filter_never_reads_on_beyond_its_value() -> None:
     assert parse_query("country:United States") == And(
-        (Term("country", Comparator.EQUAL, "United"), Term(None, Comparator.EQUAL, "States"))
+        (build_equality("country", "United"), build_equality(None, "States"))
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("a:*@b.c", "@b.c"), (r"a:*b\*", "b*"), ("a:*b:c", "b:c")],
-)
+@pytest.mark.parametrize(("text", "value"), [("a:*@b.c", "@b.c"), (r"a:*b\*", "b*"), ("a:*b:c", "b:c")])
 def test_a_search_takes_the_end_of_a_value(text: str, value: str) -> None:
     assert parse_search(text) == Term("a", Comparator.EQUAL, value, Kind.SUFFIX)
     assert parse_search(render_query(parse_search(text))) == parse_search(text)
@@ -251,23 +223,16 @@ def test_a_value_of_many_words_gives_few_readings() -> None:
     assert len(list(iterate_terms(expand_multiword_values(parse_query(text), text, {"t"})))) <= 60
 
 
-def test_parse_caches_by_text() -> None:
-    assert parse_query("cached:yes") is parse_query("cached:yes")
-
-
 @given(st.one_of(st.text(), st.text(alphabet="ab:<>=*()'\"\\- ANDORT.%_\n\u2028é")))
 def test_parse_raises_nothing_but_syntax_errors(text: str) -> None:
-    tree = error_info = None
+    tree, position = None, 0
     try:
         tree = parse_query(text)
     except QuerySyntaxError as error:
-        error_info = error
+        position = error.position
 
-    if tree is None:
-        assert error_info is not None
-        assert 0 <= error_info.position <= len(text)
-    else:
-        assert parse_query(render_query(tree)) == tree
+    assert 0 <= position <= len(text)
+    assert tree is None or parse_query(render_query(tree)) == tree
 
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12)
@@ -287,12 +252,12 @@ TERMS = st.one_of(
 )
 
 
-def _combine_nodes(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+def combine_nodes(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     groups = st.lists(children, min_size=2, max_size=4).map(tuple)
     return st.one_of(st.builds(Not, children), st.builds(And, groups), st.builds(Or, groups))
 
 
-@given(st.recursive(TERMS, _combine_nodes, max_leaves=20))
+@given(st.recursive(TERMS, combine_nodes, max_leaves=20))
 def test_render_and_parse_are_inverse(tree: Node) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parser, "MAX_DEPTH", 1000)
@@ -315,26 +280,8 @@ def test_parse_takes_steps_in_proportion_to_the_terms(unit: str) -> None:
 @pytest.mark.parametrize(
     "unit",
     [
-        "a",
-        "a.",
-        "a:",
-        "\\",
-        "\\'",
-        "'",
-        "'\\'",
-        '"',
-        "(",
-        ")",
-        "*",
-        "a*",
-        "-",
-        "a-",
-        ":",
-        " ",
-        "\\:",
-        "%",
-        "é",
-        "(a+)+$",
+        *("a", "a.", "a:", "\\", "\\'", "'", "'\\'", '"', "(", ")"),
+        *("*", "a*", "-", "a-", ":", " ", "\\:", "%", "é", "(a+)+$"),
     ],
 )
 @pytest.mark.parametrize("head", ["", "a:", "a:'"])

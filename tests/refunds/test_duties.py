@@ -1,16 +1,14 @@
-"""Tests for refunded duties: the full remaining duty, or the duty for the refunded quantity."""
-
 from decimal import Decimal
 
 import pytest
 
-from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
 from apps.refunds.models import RefundDuty
 from tests.support.api_client import ApiClient
 from tests.support.factories.refunds import is_money_consistent
 from tests.support.types import JsonObject
+
+pytestmark = pytest.mark.usefixtures("in_shop")
 
 LINE: Attrs = {
     "title": "Mug",
@@ -32,52 +30,45 @@ def create_paid_order(api: ApiClient) -> tuple[JsonObject, int, int]:
 def post_refund(api: ApiClient, order: JsonObject, status: int = 201, **body: object) -> JsonObject:
     response = api.post(f"orders/{order['id']}/refunds.json", {"refund": {"currency": "USD", **body}})
     assert response.status_code == status, response.json()
-    results: JsonObject = response.json()["refund" if status == 201 else "errors"]
-    return results
+    return response.json()["refund" if status == 201 else "errors"]
 
 
 def get_order(api: ApiClient, order: JsonObject) -> JsonObject:
-    matching_order: JsonObject = api.get(f"orders/{order['id']}.json").json()["order"]
-    return matching_order
+    return api.get(f"orders/{order['id']}.json").json()["order"]
 
 
-def test_refunds_return_a_share_and_then_the_rest_of_a_duty(api: ApiClient, shop: Shop) -> None:
+def test_refunds_return_a_share_and_then_the_rest_of_a_duty(api: ApiClient) -> None:
     order, line, duty = create_paid_order(api)
-    line_items = [{"line_item_id": line, "quantity": 1}]
-    share = [{"duty_id": duty, "refund_type": "PROPORTIONAL"}]
+    share: JsonObject = {
+        "refund_line_items": [{"line_item_id": line, "quantity": 1}],
+        "refund_duties": [{"duty_id": duty, "refund_type": "PROPORTIONAL"}],
+    }
+    rest: JsonObject = {"refund_duties": [{"duty_id": duty, "refund_type": "FULL"}]}
 
-    first = post_refund(
-        api, order, refund_line_items=line_items, refund_duties=share, transactions=[{"amount": "14.00"}]
-    )
+    first = post_refund(api, order, **share, transactions=[{"amount": "14.00"}])
     between = get_order(api, order)
-    last = post_refund(
-        api, order, refund_duties=[{"duty_id": duty, "refund_type": "FULL"}], transactions=[{"amount": "8.00"}]
-    )
+    last = post_refund(api, order, **rest, transactions=[{"amount": "8.00"}])
+    after = get_order(api, order)
 
-    [input_duty] = first["duties"]
-    assert (input_duty["duty_id"], input_duty["amount_set"]["shop_money"]["amount"]) == (duty, "3.33")
-    assert input_duty["tax_amount_set"]["presentment_money"] == {"amount": "0.67", "currency_code": "USD"}
+    [refunded] = first["duties"]
+    assert (refunded["duty_id"], refunded["amount_set"]["shop_money"]["amount"]) == (duty, "3.33")
+    assert refunded["tax_amount_set"]["presentment_money"] == {"amount": "0.67", "currency_code": "USD"}
     assert first["total_duties_set"]["shop_money"] == {"amount": "3.33", "currency_code": "USD"}
     assert (first["order_adjustments"], last["order_adjustments"]) == ([], [])
-    assert between["current_total_duties_set"]["shop_money"]["amount"] == "6.67"
+    remaining = [order["current_total_duties_set"]["shop_money"]["amount"] for order in (between, after)]
+    assert remaining == ["6.67", "0.00"]
     assert between["original_total_duties_set"]["shop_money"]["amount"] == "10.00"
     assert (between["current_total_tax"], between["current_total_price"]) == ("1.33", "29.00")
-    after = get_order(api, order)
-    assert after["current_total_duties_set"]["shop_money"]["amount"] == "0.00"
     assert (after["current_total_price"], after["total_outstanding"]) == ("21.00", "0.00")
-    assert [single_refund["total_duties_set"]["shop_money"]["amount"] for single_refund in after["refunds"]] == [
-        "3.33",
-        "6.67",
-    ]
+    assert [row["total_duties_set"]["shop_money"]["amount"] for row in after["refunds"]] == ["3.33", "6.67"]
     assert is_money_consistent()
 
 
-def test_the_retained_part_of_a_duty_is_a_discrepancy(api: ApiClient, shop: Shop) -> None:
+def test_the_retained_part_of_a_duty_is_a_discrepancy(api: ApiClient) -> None:
     order, _, duty = create_paid_order(api)
 
-    refund_data = post_refund(
-        api, order, refund_duties=[{"duty_id": duty, "refund_type": "FULL"}], transactions=[{"amount": "2"}]
-    )
+    duties = [{"duty_id": duty, "refund_type": "FULL"}]
+    refund_data = post_refund(api, order, refund_duties=duties, transactions=[{"amount": "2"}])
 
     [order_adjustment] = refund_data["order_adjustments"]
     assert (order_adjustment["kind"], order_adjustment["amount"]) == ("refund_discrepancy", "10.00")
@@ -85,7 +76,7 @@ def test_the_retained_part_of_a_duty_is_a_discrepancy(api: ApiClient, shop: Shop
     assert is_money_consistent()
 
 
-def test_a_cancellation_gives_back_duties_too(api: ApiClient, shop: Shop) -> None:
+def test_a_cancellation_gives_back_duties_too(api: ApiClient) -> None:
     order, _, duty = create_paid_order(api)
 
     response = api.post(f"orders/{order['id']}/cancel.json", {"amount": "43.00", "currency": "USD"})
@@ -93,14 +84,13 @@ def test_a_cancellation_gives_back_duties_too(api: ApiClient, shop: Shop) -> Non
     cancelled = response.json()["order"]
     assert (cancelled["current_total_price"], cancelled["total_outstanding"]) == ("0.00", "0.00")
     [new_refund] = cancelled["refunds"]
-    assert [(row["duty_id"], row["amount_set"]["shop_money"]["amount"]) for row in new_refund["duties"]] == [
-        (duty, "10.00")
-    ]
+    [row] = new_refund["duties"]
+    assert (row["duty_id"], row["amount_set"]["shop_money"]["amount"]) == (duty, "10.00")
     assert new_refund["order_adjustments"] == []
     assert is_money_consistent()
 
 
-def test_duties_that_cannot_go_back_change_nothing(api: ApiClient, shop: Shop) -> None:
+def test_duties_that_cannot_go_back_change_nothing(api: ApiClient) -> None:
     order, line, duty = create_paid_order(api)
     card = order["line_items"][1]["id"]
     full_duty, share = ({"duty_id": duty, "refund_type": word} for word in ("FULL", "PROPORTIONAL"))
@@ -114,16 +104,15 @@ def test_duties_that_cannot_go_back_change_nothing(api: ApiClient, shop: Shop) -
     ):
         assert post_refund(api, order, 422, refund_duties=body, refund_line_items=units) == errors
     assert get_order(api, order) == before
-    with shop_scope(shop):
-        assert not RefundDuty.objects.exists()
+    assert not RefundDuty.objects.exists()
 
     post_refund(api, order, refund_duties=[full_duty], transactions=[{"amount": "12.00"}])
-    second_refund_data = post_refund(api, order, 422, refund_duties=[full_duty])
-    assert second_refund_data == {"refund_duties.0.duty_id": ["has already been refunded in full"]}
+    errors = post_refund(api, order, 422, refund_duties=[full_duty])
+    assert errors == {"refund_duties.0.duty_id": ["has already been refunded in full"]}
 
 
 @pytest.mark.parametrize("status", ["paid", "pending"])
-def test_the_created_refund_equals_the_calculation(api: ApiClient, shop: Shop, status: str) -> None:
+def test_the_created_refund_equals_the_calculation(api: ApiClient, status: str) -> None:
     body = {"currency": "USD", "line_items": [LINE], "financial_status": status}
     presentment = {"presentment_currency": "JPY", "exchange_rate": "151.27"}
     order = api.post("orders.json", {"order": {**body, **presentment}}).json()["order"]
@@ -140,8 +129,7 @@ def test_the_created_refund_equals_the_calculation(api: ApiClient, shop: Shop, s
     refund_data = post_refund(api, order, **{**expected, "transactions": matching_refund["transactions"]})
     assert refund_data["total_duties_set"] == matching_refund["total_duties_set"]
     assert matching_refund["total_duties_set"]["presentment_money"] == {"amount": "1009", "currency_code": "JPY"}
-    assert [{**row, "id": None} for row in refund_data["duties"]] == [
-        {**row, "id": None} for row in matching_refund["duties"]
-    ]
+    stored, calculated = ([{**row, "id": None} for row in part["duties"]] for part in (refund_data, matching_refund))
+    assert stored == calculated
     assert sum(Decimal(row["amount"]) for row in matching_refund["transactions"]) == (28 if status == "paid" else 0)
     assert is_money_consistent()

@@ -1,5 +1,3 @@
-"""Tests for refunds through gateways: pending refunds, requests, responses and reconciliation."""
-
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
@@ -17,12 +15,12 @@ from apps.core.events.models import Event
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.orders.models import Order, Transaction
 from apps.refunds.domain import gateways
 from apps.refunds.domain.gateways import BogusGateway, GatewayResult, GatewayUnreachable, Status, get_gateway
 from apps.refunds.domain.validation import RefundRefused
 from apps.refunds.models import BogusMovement, RefundPayment
+from tests.support.factories.orders import make_order
 from tests.support.factories.refunds import (
     create_bogus_order,
     get_transaction,
@@ -31,11 +29,12 @@ from tests.support.factories.refunds import (
     run_refund_jobs,
 )
 
+pytestmark = pytest.mark.usefixtures("in_shop")
+
 
 def get_refund_state(order: Order) -> tuple[str, Any, Any]:
-    with shop_scope(order.shop):
-        matching_order = Order.objects.get(pk=order.pk)
-    return matching_order.financial_status, matching_order.total_refunded, matching_order.outstanding
+    order.refresh_from_db()
+    return order.financial_status, order.total_refunded, order.outstanding
 
 
 def test_money_is_promised_and_then_given_back(shop: Shop) -> None:
@@ -49,16 +48,11 @@ def test_money_is_promised_and_then_given_back(shop: Shop) -> None:
     assert (promised.status, promised.amount) == ("pending", Decimal("5.00"))
     assert before == ("paid", 0, Decimal("-5.00"))
     transaction = get_transaction(refund)
-    assert (transaction.status, transaction.message, transaction.authorization[:6]) == (
-        "success",
-        "Bogus refund",
-        "bogus-",
-    )
+    assert (transaction.status, transaction.message) == ("success", "Bogus refund")
+    assert transaction.authorization.startswith("bogus-")
     assert get_refund_state(order) == ("partially_refunded", Decimal("5.00"), 0)
-    with shop_scope(shop):
-        assert Event.objects.filter(topic="orders/updated").latest("pk").message == (
-            "Refund of 5.00 USD through bogus: success"
-        )
+    event = Event.objects.filter(topic="orders/updated").latest("pk")
+    assert event.message == "Refund of 5.00 USD through bogus: success"
     assert is_money_consistent()
 
 
@@ -89,9 +83,8 @@ def test_two_answers_and_late_ones_count_once(shop: Shop, behavior: str) -> None
 
     refund = refund_amount(order, "20.00")
     run_refund_jobs(shop)
-    with shop_scope(shop):
-        late = gateways.record_gateway_result(str(RefundPayment.objects.get().key), GatewayResult(Status.FAILURE))
-        event_count = Event.objects.filter(topic="orders/updated").count()
+    late = gateways.record_gateway_result(str(RefundPayment.objects.get().key), GatewayResult(Status.FAILURE))
+    event_count = Event.objects.filter(topic="orders/updated").count()
 
     assert (get_transaction(refund).status, late) == ("success", False)
     assert get_refund_state(order) == ("refunded", Decimal("20.00"), 0)
@@ -105,20 +98,17 @@ def test_a_gateway_that_knows_later_is_asked_again(shop: Shop) -> None:
     run_refund_jobs(shop)
     assert get_transaction(refund).status == "pending"
 
-    with shop_scope(shop):
-        job = Job.objects.filter(task="refunds.payment").latest("pk")
-        assert timedelta(minutes=9) < job.due_at - timezone.now() < timedelta(minutes=11)
-        Job.objects.filter(pk=job.pk).update(due_at=timezone.now() - timedelta(seconds=1))
+    job = Job.objects.filter(task="refunds.payment").latest("pk")
+    assert timedelta(minutes=9) < job.due_at - timezone.now() < timedelta(minutes=11)
+    Job.objects.filter(pk=job.pk).update(due_at=timezone.now() - timedelta(seconds=1))
     run_refund_jobs(shop)
 
     assert get_transaction(refund).status == "success"
-    with all_shops_scope():
-        assert BogusMovement.objects.count() == 1
+    assert BogusMovement.objects.count() == 1
 
 
 def test_the_key_is_looked_up_first_after_silence(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    order = create_bogus_order(shop)
-    refund = refund_amount(order, "20.00")
+    refund = refund_amount(create_bogus_order(shop), "20.00")
     full_refund = BogusGateway.refund
 
     def silent(self: BogusGateway, call: Any) -> GatewayResult:
@@ -127,15 +117,13 @@ def test_the_key_is_looked_up_first_after_silence(shop: Shop, monkeypatch: pytes
 
     monkeypatch.setattr(BogusGateway, "refund", silent)
     run_refund_jobs(shop)
-    with shop_scope(shop):
-        job = Job.objects.get(task="refunds.payment")
-        assert (job.state, job.attempts) == ("waiting", 1)
-        Job.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+    job = Job.objects.get(task="refunds.payment")
+    assert (job.state, job.attempts) == ("waiting", 1)
+    Job.objects.update(due_at=timezone.now() - timedelta(seconds=1))
     run_refund_jobs(shop)
 
     assert get_transaction(refund).status == "success"
-    with all_shops_scope():
-        assert BogusMovement.objects.count() == 1
+    assert BogusMovement.objects.count() == 1
     assert is_money_consistent()
 
 
@@ -157,7 +145,6 @@ class Cards:
 
 @pytest.fixture
 def installed_gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Install a Python package that provides a gateway."""
     (tmp_path / "acme_cards.py").write_text(MODULE)
     info = tmp_path / "acme_cards-1.0.dist-info"
     info.mkdir()
@@ -172,8 +159,6 @@ def installed_gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 @pytest.mark.usefixtures("installed_gateway")
 def test_a_gateway_is_a_package_that_one_installs(shop: Shop) -> None:
-    from tests.support.factories.orders import make_order
-
     payment = {"kind": "sale", "amount": Decimal("20.00"), "gateway": "cards", "authorization": "ch_1"}
     order = make_order(shop, transactions=[payment])
 
@@ -193,18 +178,14 @@ def get_log_texts() -> str:
 
 
 def test_planted_differences_with_a_gateway_are_named(shop: Shop) -> None:
-    order = create_bogus_order(shop)
-    refund_amount(order, "5.00")
+    refund_amount(create_bogus_order(shop), "5.00")
     run_refund_jobs(shop)
-    with shop_scope(shop):
-        key = BogusMovement.objects.get().key
-        BogusMovement.objects.update(amount=F("amount") + 1)
+    key = BogusMovement.objects.get().key
+    BogusMovement.objects.update(amount=F("amount") + 1)
     more = get_log_texts()
-    with shop_scope(shop):
-        BogusMovement.objects.update(amount=F("amount") - 1, status="failure")
+    BogusMovement.objects.update(amount=F("amount") - 1, status="failure")
     refused = get_log_texts()
-    with shop_scope(shop):
-        BogusMovement.objects.update(status="success", key="0199c0de-0000-7000-8000-000000000001")
+    BogusMovement.objects.update(status="success", key="0199c0de-0000-7000-8000-000000000001")
     strange = get_log_texts()
 
     assert f"shop {shop.pk}, bogus: {key}: 5.00 USD here, 6.00 USD at the gateway" in more
@@ -214,27 +195,21 @@ def test_planted_differences_with_a_gateway_are_named(shop: Shop) -> None:
 
 
 def test_unanswered_refunds_are_reported_after_an_hour(shop: Shop) -> None:
-    order = create_bogus_order(shop)
-    refund_amount(order, "5.00")
+    refund_amount(create_bogus_order(shop), "5.00")
     assert is_money_consistent()
 
-    with shop_scope(shop):
-        RefundPayment.objects.update(created_at=timezone.now() - timedelta(hours=2))
+    RefundPayment.objects.update(created_at=timezone.now() - timedelta(hours=2))
 
     assert "pending since" in get_log_texts()
 
 
 def test_a_repeated_job_does_not_ask_the_gateway_again(shop: Shop) -> None:
-    order = create_bogus_order(shop)
-    refund_amount(order, "5.00")
+    refund_amount(create_bogus_order(shop), "5.00")
     run_refund_jobs(shop)
-    with shop_scope(shop):
-        job = Job.objects.get(task="refunds.payment")
-        assert job.state == "done"
-        Job.objects.update(state="waiting")
+    job = Job.objects.get(task="refunds.payment")
+    assert job.state == "done"
+    Job.objects.update(state="waiting")
 
     assert queue.run_job(job.key)
 
-    with all_shops_scope():
-        assert BogusMovement.objects.count() == 1
-        assert Transaction.objects.filter(kind="refund").count() == 1
+    assert (BogusMovement.objects.count(), Transaction.objects.filter(kind="refund").count()) == (1, 1)

@@ -1,5 +1,4 @@
-"""Tests for the golden cases and random partial refunds over REST."""
-
+from collections.abc import Iterable
 from decimal import Decimal
 
 import pytest
@@ -7,7 +6,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.core.money import format_decimal
-from apps.core.tenancy.models import Shop
 from apps.core.types import Attrs
 from tests.support.api_client import ApiClient
 from tests.support.factories.refunds import is_money_consistent
@@ -15,6 +13,7 @@ from tests.support.refunds.golden import GoldenCase, RefundStep, load_cases
 from tests.support.types import JsonObject
 
 ZERO = Decimal(0)
+CENTS = st.integers(0, 3000).map(lambda count: Decimal(count) / 100)
 
 
 def build_taxes(amount: Decimal) -> list[Attrs]:
@@ -65,24 +64,27 @@ def build_refund_body(order: JsonObject, step: RefundStep, currency: str) -> Jso
 def post_calculation(api: ApiClient, order: JsonObject, body: JsonObject) -> JsonObject:
     response = api.post(f"orders/{order['id']}/refunds/calculate.json", {"refund": body})
     assert response.status_code == 200, response.json()
-    refund: JsonObject = response.json()["refund"]
-    return refund
+    return response.json()["refund"]
 
 
 def post_refund(api: ApiClient, order: JsonObject, body: JsonObject) -> JsonObject:
     suggested = post_calculation(api, order, body)["transactions"]
     response = api.post(f"orders/{order['id']}/refunds.json", {"refund": {**body, "transactions": suggested}})
     assert response.status_code == 201, response.json()
-    refund: JsonObject = response.json()["refund"]
-    return refund
+    return response.json()["refund"]
 
 
-def get_refunded_duties(refund: JsonObject, name: str) -> Decimal:
-    return sum((Decimal(row[name]["shop_money"]["amount"]) for row in refund["duties"]), ZERO)
+def get_refunded_duties(refund: JsonObject) -> tuple[Decimal, ...]:
+    names = ("amount_set", "tax_amount_set")
+    return tuple(add_up(row[name]["shop_money"]["amount"] for row in refund["duties"]) for name in names)
+
+
+def add_up(amounts: Iterable[str]) -> Decimal:
+    return sum(map(Decimal, amounts), ZERO)
 
 
 @pytest.mark.parametrize("case", load_cases(), ids=str)
-def test_a_golden_case_comes_to_the_same_through_rest(api: ApiClient, shop: Shop, case: GoldenCase) -> None:
+def test_a_golden_case_comes_to_the_same_through_rest(api: ApiClient, case: GoldenCase) -> None:
     response = api.post("orders.json", {"order": build_order_body(case)})
     assert response.status_code == 201, response.json()
     order = response.json()["order"]
@@ -91,69 +93,50 @@ def test_a_golden_case_comes_to_the_same_through_rest(api: ApiClient, shop: Shop
         post_refund(api, order, body)
 
     calculation = post_calculation(api, order, last)
-    finished_response = post_refund(api, order, last)
+    refund = post_refund(api, order, last)
 
-    subtotal = sum((Decimal(row["subtotal"]) for row in calculation["refund_line_items"]), ZERO)
-    tax = sum((Decimal(row["total_tax"]) for row in calculation["refund_line_items"]), ZERO)
-    assert (subtotal, tax + Decimal(calculation["shipping"]["tax"]), Decimal(calculation["shipping"]["amount"])) == (
-        case.expected[0],
-        case.expected[1] + Decimal(calculation["shipping"]["tax"]),
-        case.expected[2],
-    )
+    lines = calculation["refund_line_items"]
     assert (
-        get_refunded_duties(calculation, "amount_set"),
-        get_refunded_duties(calculation, "tax_amount_set"),
-    ) == case.duties
-    assert (
-        get_refunded_duties(finished_response, "amount_set"),
-        get_refunded_duties(finished_response, "tax_amount_set"),
-    ) == case.duties
-    assert Decimal(finished_response["total_duties_set"]["shop_money"]["amount"]) == case.duties[0]
+        add_up(row["subtotal"] for row in lines),
+        add_up(row["total_tax"] for row in lines),
+        Decimal(calculation["shipping"]["amount"]),
+    ) == case.expected
+    assert get_refunded_duties(calculation) == get_refunded_duties(refund) == case.duties
+    assert Decimal(refund["total_duties_set"]["shop_money"]["amount"]) == case.duties[0]
     back = [Decimal(row["amount"]) for row in calculation["transactions"]]
     # The response may omit fully refunded payments.
     assert back == [amount for amount in case.back if amount or len(back) == len(case.back)]
-    assert [Decimal(row["amount"]) for row in finished_response["transactions"]] == [
-        amount for amount in case.back if amount
-    ]
-    assert {row["subtotal_set"]["shop_money"]["amount"] for row in finished_response["refund_line_items"]} == {
-        row["subtotal"] for row in calculation["refund_line_items"]
-    }
-    paid_statuses = {row["status"] for row in finished_response["transactions"]}
-    assert paid_statuses <= {"success"}
+    assert [Decimal(row["amount"]) for row in refund["transactions"]] == [amount for amount in case.back if amount]
+    stored = {row["subtotal_set"]["shop_money"]["amount"] for row in refund["refund_line_items"]}
+    assert stored == {row["subtotal"] for row in lines}
+    assert {row["status"] for row in refund["transactions"]} <= {"success"}
     after = api.get(f"orders/{order['id']}.json").json()["order"]
     if case.payments and all(amount is None for amount, _ in case.payments):
         assert after["total_outstanding"] == format_decimal(ZERO, case.currency)
     assert is_money_consistent()
 
 
+def post_paid_order(api: ApiClient, data: st.DataObject, quantity: int, **more: object) -> JsonObject:
+    price, tax, post = (str(data.draw(CENTS)) for _ in range(3))
+    line = {"title": "A", "quantity": quantity, "price": price, "tax_lines": build_taxes(Decimal(tax)), **more}
+    shipping = [{"title": "Post", "price": post}]
+    body = {"line_items": [line], "shipping_lines": shipping, "currency": "USD", "financial_status": "paid"}
+    return api.post("orders.json", {"order": body}).json()["order"]
+
+
 @settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_random_splits_add_up_through_rest(api: ApiClient, shop: Shop, data: st.DataObject) -> None:
-    quantity = data.draw(st.integers(2, 6))
-    cents = st.integers(0, 3000).map(lambda count: Decimal(count) / 100)
-    line = {
-        "title": "A",
-        "quantity": quantity,
-        "price": str(data.draw(cents)),
-        "tax_lines": build_taxes(data.draw(cents)),
-    }
-    body = {
-        "line_items": [line],
-        "shipping_lines": [{"title": "Post", "price": str(data.draw(cents))}],
-        "currency": "USD",
-        "financial_status": "paid",
-    }
-    order = api.post("orders.json", {"order": body}).json()["order"]
-    parts, remaining_quantity = [], quantity
-    while remaining_quantity:
-        parts.append(data.draw(st.integers(1, remaining_quantity)))
-        remaining_quantity -= parts[-1]
+def test_random_splits_add_up_through_rest(api: ApiClient, data: st.DataObject) -> None:
+    remaining_quantity = data.draw(st.integers(2, 6))
+    order = post_paid_order(api, data, remaining_quantity)
     given_back = ZERO
-    for number, count in enumerate(parts):
+    while remaining_quantity:
+        count = data.draw(st.integers(1, remaining_quantity))
+        remaining_quantity -= count
         step = RefundStep((("A", count),), ZERO)
-        last = {"shipping": {"full_refund": True}} if number == len(parts) - 1 else {}
-        response = post_refund(api, order, {**build_refund_body(order, step, "USD"), **last})
-        given_back += sum((Decimal(row["amount"]) for row in response["transactions"]), ZERO)
+        last = {} if remaining_quantity else {"shipping": {"full_refund": True}}
+        refund = post_refund(api, order, {**build_refund_body(order, step, "USD"), **last})
+        given_back += add_up(row["amount"] for row in refund["transactions"])
 
     after = api.get(f"orders/{order['id']}.json").json()["order"]
     assert given_back == Decimal(order["total_price"])

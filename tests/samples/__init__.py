@@ -28,22 +28,16 @@ class SampleContext:
 class Sample:
     """A valid request for a route.
 
-    Attributes:
-        route: The method and the path after the version, such as ``POST script_tags.json``, or an absolute path.
-        body: The request body, or a function that returns the body for the result of ``arrange``.
-        arrange: Creates the rows that the request needs, inside the shop's scope. Returns the path arguments and
-            additional values for the body or the query.
-        status: The status of the response.
-        query: The query parameters, or a function that returns the parameters for the result of ``arrange``.
-        bodiless: True if an empty body is valid.
+    ``arrange`` creates the rows that the request needs, inside the shop's scope, and returns the path arguments and
+    additional values. ``body`` and ``query`` may be functions of this result.
     """
 
-    route: str
+    route: str  # the method and the path after the version, such as ``POST script_tags.json``, or an absolute path
     body: Any = None
     arrange: Arrange = lambda world: {}
     status: int = 200
     query: Any = None
-    bodiless: bool = False
+    bodiless: bool = False  # an empty body is valid
 
     @property
     def method(self) -> str:
@@ -70,13 +64,31 @@ SAMPLES: dict[str, Sample] = {}
 
 
 def register_sample(route: str, body: Any = None, **options: Any) -> None:
-    """Register the sample of a route."""
     assert route not in SAMPLES, route
     SAMPLES[route] = Sample(route, body, **options)
 
 
+def register_resource(
+    path: str,
+    new: Attrs,
+    change: Attrs,
+    one: Arrange,
+    *,
+    many: Arrange | None = None,
+    parent: Arrange = Sample.arrange,
+    count: bool = True,
+) -> None:
+    """Register the samples of the list, its count, and of creating, reading, changing and deleting one row."""
+    register_sample(f"GET {path}.json", arrange=many or one)
+    register_sample(f"POST {path}.json", new, arrange=parent, status=201)
+    if count:
+        register_sample(f"GET {path}/count.json", arrange=many or one)
+    register_sample(f"GET {path}/<id>.json", arrange=one)
+    register_sample(f"PUT {path}/<id>.json", change, arrange=one)
+    register_sample(f"DELETE {path}/<id>.json", arrange=one)
+
+
 def load_all_samples() -> dict[str, Sample]:
-    """Return the samples of all domains."""
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         importlib.import_module(module.name)
     return SAMPLES

@@ -1,11 +1,10 @@
-"""Sample requests for blogs, articles, themes, theme files and mobile apps."""
-
 from django.utils import timezone
 
-from apps.content.domain import articles, blogs, themes
+from apps.content.domain import articles, themes
 from apps.content.models import MobilePlatformApplication, Theme
 from apps.core.types import Attrs
-from tests.samples import SampleContext, register_sample
+from tests.samples import SampleContext, register_resource, register_sample
+from tests.support.factories.content import make_blog
 
 BLOG = {"blog": {"title": "Field notes", "commentable": "no"}}
 ARTICLE = {
@@ -36,16 +35,8 @@ APP = {
 }
 
 
-def make_blog_id(world: SampleContext) -> Attrs:
-    return {"id": blogs.create_blog({"title": "News"}, actor="system", at=timezone.now()).pk}
-
-
-def make_articles_parent(world: SampleContext) -> Attrs:
-    return {"blog_id": make_blog_id(world)["id"]}
-
-
 def make_article_ids(world: SampleContext) -> Attrs:
-    blog_id = make_blog_id(world)["id"]
+    blog_id = make_blog().pk
     attrs = {"title": "Hello", "tags": "a, b", "published_at": timezone.now()}
     return {"blog_id": blog_id, "id": articles.create_article(blog_id, attrs, actor="system", at=timezone.now()).pk}
 
@@ -66,33 +57,17 @@ def make_mobile_app_id(world: SampleContext) -> Attrs:
     return {"id": app.pk}
 
 
-register_sample("GET blogs.json", arrange=make_blog_id)
-register_sample("POST blogs.json", BLOG, status=201)
-register_sample("GET blogs/count.json", arrange=make_blog_id)
-register_sample("GET blogs/<id>.json", arrange=make_blog_id)
-register_sample("PUT blogs/<id>.json", BLOG, arrange=make_blog_id)
-register_sample("DELETE blogs/<id>.json", arrange=make_blog_id)
-register_sample("GET blogs/<blog_id>/articles.json", arrange=make_article_ids)
-register_sample("POST blogs/<blog_id>/articles.json", ARTICLE, arrange=make_articles_parent, status=201)
-register_sample("GET blogs/<blog_id>/articles/count.json", arrange=make_article_ids)
+register_resource("blogs", BLOG, BLOG, lambda world: {"id": make_blog().pk})
+register_resource(
+    "blogs/<blog_id>/articles", ARTICLE, ARTICLE, make_article_ids, parent=lambda world: {"blog_id": make_blog().pk}
+)
 register_sample("GET blogs/<blog_id>/articles/tags.json", arrange=make_article_ids)
-register_sample("GET blogs/<blog_id>/articles/<id>.json", arrange=make_article_ids)
-register_sample("PUT blogs/<blog_id>/articles/<id>.json", ARTICLE, arrange=make_article_ids)
-register_sample("DELETE blogs/<blog_id>/articles/<id>.json", arrange=make_article_ids)
 register_sample("GET articles/authors.json", arrange=make_article_ids)
 register_sample("GET articles/tags.json", arrange=make_article_ids)
-register_sample("GET themes.json", arrange=make_draft_ids)
-register_sample("POST themes.json", THEME, status=201)
-register_sample("GET themes/<id>.json", arrange=make_draft_ids)
-register_sample("PUT themes/<id>.json", {"theme": {"name": "Dusk", "role": "main"}}, arrange=make_draft_ids)
-register_sample("DELETE themes/<id>.json", arrange=make_draft_ids)
+register_resource("themes", THEME, {"theme": {"name": "Dusk", "role": "main"}}, make_draft_ids, count=False)
 register_sample("GET themes/<theme_id>/assets.json", arrange=make_assets_parent)
 register_sample("PUT themes/<theme_id>/assets.json", ASSET, arrange=make_assets_parent)
 register_sample(
     "DELETE themes/<theme_id>/assets.json", arrange=make_assets_parent, query={"asset[key]": "assets/theme.css"}
 )
-register_sample("GET mobile_platform_applications.json", arrange=make_mobile_app_id)
-register_sample("POST mobile_platform_applications.json", APP, status=201)
-register_sample("GET mobile_platform_applications/<id>.json", arrange=make_mobile_app_id)
-register_sample("PUT mobile_platform_applications/<id>.json", APP, arrange=make_mobile_app_id)
-register_sample("DELETE mobile_platform_applications/<id>.json", arrange=make_mobile_app_id)
+register_resource("mobile_platform_applications", APP, APP, make_mobile_app_id, count=False)

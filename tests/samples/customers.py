@@ -1,7 +1,5 @@
-"""Sample requests for customers and addresses."""
-
 from apps.core.types import Attrs
-from tests.samples import SampleContext, register_sample
+from tests.samples import SampleContext, register_resource, register_sample
 from tests.support.factories.customers import make_address, make_customer
 
 CUSTOMER = {"customer": {"first_name": "Ada", "email": "ada@example.com"}}
@@ -22,23 +20,22 @@ def make_customer_parent(world: SampleContext) -> Attrs:
     return {"customer_id": make_address_ids(world)["customer_id"]}
 
 
-register_sample("GET customers.json", arrange=make_customer_id)
-register_sample("POST customers.json", CUSTOMER, status=201)
-register_sample("GET customers/count.json", arrange=make_customer_id)
+register_resource("customers", CUSTOMER, CUSTOMER, make_customer_id)
 register_sample("GET customers/search.json", arrange=make_customer_id, query={"query": "first_name:Some"})
-register_sample("GET customers/<id>.json", arrange=make_customer_id)
-register_sample("PUT customers/<id>.json", CUSTOMER, arrange=make_customer_id)
-register_sample("DELETE customers/<id>.json", arrange=make_customer_id)
 register_sample("POST customers/<id>/account_activation_url.json", arrange=make_customer_id, bodiless=True)
 register_sample("POST customers/<id>/send_invite.json", INVITE, arrange=make_customer_id, status=201, bodiless=True)
-register_sample("GET customers/<customer_id>/addresses.json", arrange=make_customer_parent)
-register_sample("POST customers/<customer_id>/addresses.json", ADDRESS, arrange=make_customer_parent, status=201)
+register_resource(
+    "customers/<customer_id>/addresses",
+    ADDRESS,
+    ADDRESS,
+    make_address_ids,
+    many=make_customer_parent,
+    parent=make_customer_parent,
+    count=False,
+)
 register_sample(
     "PUT customers/<customer_id>/addresses/set.json",
     arrange=make_address_ids,
     query=lambda arguments: {"operation": "destroy", "address_ids[]": arguments["id"]},
 )
-register_sample("GET customers/<customer_id>/addresses/<id>.json", arrange=make_address_ids)
-register_sample("PUT customers/<customer_id>/addresses/<id>.json", ADDRESS, arrange=make_address_ids)
-register_sample("DELETE customers/<customer_id>/addresses/<id>.json", arrange=make_address_ids)
 register_sample("PUT customers/<customer_id>/addresses/<id>/default.json", arrange=make_address_ids)

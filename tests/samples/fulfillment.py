@@ -1,9 +1,6 @@
-"""Sample requests for fulfillment services, fulfillment orders, fulfillments and fulfillment events."""
-
 from collections.abc import Callable
 
 from apps.core.types import Attrs
-from apps.fulfillment.models import FulfillmentOrder
 from tests.samples import SampleContext, register_sample
 from tests.support.factories.fulfillment import make_event, make_fulfillment, make_fulfillment_order, make_service
 from tests.support.factories.inventory import make_location
@@ -35,8 +32,6 @@ register_sample(
 def arrange_fulfillment_order(
     status: str = "open", request_status: str = "unsubmitted", *, service: bool = False
 ) -> Callable[[SampleContext], Attrs]:
-    """Return a function that creates a fulfillment order and another location, and returns the ids."""
-
     def arrange(world: SampleContext) -> Attrs:
         at = make_service(world.installation.app) if service else None
         row = make_fulfillment_order(at, status=status, request_status=request_status, email="some@example.com")
@@ -47,38 +42,13 @@ def arrange_fulfillment_order(
     return arrange
 
 
-def make_order_parent(world: SampleContext) -> Attrs:
-    return {"order_id": FulfillmentOrder.objects.get(pk=arrange_fulfillment_order()(world)["id"]).order_id}
-
-
-def make_assigned(world: SampleContext) -> Attrs:
-    return {"one": arrange_fulfillment_order("open", "submitted", service=True)(world)["id"]}
-
-
 def build_lines(rows: Attrs) -> list[Attrs]:
     return [{"id": rows["line"], "quantity": 1}]
 
 
-def make_fulfillment_id(world: SampleContext) -> Attrs:
-    return {"id": make_fulfillment().pk}
-
-
-def make_fulfillment_of_order(world: SampleContext) -> Attrs:
+def make_fulfillment_ids(world: SampleContext) -> Attrs:
     row = make_fulfillment()
     return {"order_id": row.order_id, "id": row.pk}
-
-
-def make_fulfillments_of_order(world: SampleContext) -> Attrs:
-    return {"order_id": make_fulfillment().order_id}
-
-
-def make_fulfillment_of_fulfillment_order(world: SampleContext) -> Attrs:
-    return {"fulfillment_order_id": make_fulfillment().lines.get().fulfillment_order_id}
-
-
-def make_fulfillment_parent(world: SampleContext) -> Attrs:
-    event = make_event()
-    return {"order_id": event.fulfillment.order_id, "fulfillment_id": event.fulfillment_id}
 
 
 def make_fulfillment_event(world: SampleContext) -> Attrs:
@@ -104,8 +74,13 @@ EVENT = {
 ONE = "fulfillment_orders/<id>"
 EVENTS = "orders/<order_id>/fulfillments/<fulfillment_id>/events"
 
-register_sample("GET orders/<order_id>/fulfillment_orders.json", arrange=make_order_parent)
-register_sample("GET assigned_fulfillment_orders.json", arrange=make_assigned)
+register_sample(
+    "GET orders/<order_id>/fulfillment_orders.json",
+    arrange=lambda world: {"order_id": make_fulfillment_order(email="some@example.com").order_id},
+)
+register_sample(
+    "GET assigned_fulfillment_orders.json", arrange=arrange_fulfillment_order("open", "submitted", service=True)
+)
 register_sample(f"GET {ONE}.json", arrange=arrange_fulfillment_order())
 register_sample(
     "POST fulfillment_orders/set_fulfillment_orders_deadline.json",
@@ -189,7 +164,8 @@ for response in ("accept", "reject"):
         bodiless=True,
     )
 register_sample(
-    "GET fulfillment_orders/<fulfillment_order_id>/fulfillments.json", arrange=make_fulfillment_of_fulfillment_order
+    "GET fulfillment_orders/<fulfillment_order_id>/fulfillments.json",
+    arrange=lambda world: {"fulfillment_order_id": make_fulfillment().lines.get().fulfillment_order_id},
 )
 register_sample(
     "POST fulfillments.json",
@@ -207,16 +183,16 @@ register_sample(
     arrange=arrange_fulfillment_order(),
     status=201,
 )
-register_sample("POST fulfillments/<id>/cancel.json", arrange=make_fulfillment_id, bodiless=True)
+register_sample("POST fulfillments/<id>/cancel.json", arrange=make_fulfillment_ids, bodiless=True)
 register_sample(
     "POST fulfillments/<id>/update_tracking.json",
     {"fulfillment": {"tracking_info": {**TRACKING, "numbers": ["1"], "urls": []}, "notify_customer": True}},
-    arrange=make_fulfillment_id,
+    arrange=make_fulfillment_ids,
 )
-register_sample("GET orders/<order_id>/fulfillments.json", arrange=make_fulfillments_of_order)
-register_sample("GET orders/<order_id>/fulfillments/count.json", arrange=make_fulfillments_of_order)
-register_sample("GET orders/<order_id>/fulfillments/<id>.json", arrange=make_fulfillment_of_order)
-register_sample(f"GET {EVENTS}.json", arrange=make_fulfillment_parent)
-register_sample(f"POST {EVENTS}.json", EVENT, arrange=make_fulfillment_parent, status=201)
+register_sample("GET orders/<order_id>/fulfillments.json", arrange=make_fulfillment_ids)
+register_sample("GET orders/<order_id>/fulfillments/count.json", arrange=make_fulfillment_ids)
+register_sample("GET orders/<order_id>/fulfillments/<id>.json", arrange=make_fulfillment_ids)
+register_sample(f"GET {EVENTS}.json", arrange=make_fulfillment_event)
+register_sample(f"POST {EVENTS}.json", EVENT, arrange=make_fulfillment_event, status=201)
 register_sample(f"GET {EVENTS}/<id>.json", arrange=make_fulfillment_event)
 register_sample(f"DELETE {EVENTS}/<id>.json", arrange=make_fulfillment_event)

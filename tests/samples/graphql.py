@@ -1,5 +1,3 @@
-"""Sample requests for GraphQL."""
-
 from tests.samples import register_sample
 
 CREATE = """

@@ -1,5 +1,3 @@
-"""Sample requests for locations, inventory items and inventory levels."""
-
 from apps.core.types import Attrs
 from apps.inventory.models import InventoryItem
 from tests.samples import SampleContext, register_sample
@@ -12,7 +10,6 @@ def make_level(world: SampleContext) -> Attrs:
 
 
 def make_two_levels(world: SampleContext) -> Attrs:
-    """Create an inventory item that is stocked at two locations."""
     rows = make_level(world)
     set_stock(InventoryItem.objects.get(pk=rows["inventory_item_id"]), make_location(world.shop), 1)
     return rows

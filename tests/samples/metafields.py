@@ -1,5 +1,3 @@
-"""Sample requests for metafields of the shop and of every owner type."""
-
 from collections.abc import Callable
 from functools import partial
 
@@ -10,7 +8,7 @@ from apps.core.types import Attrs
 from apps.metafields.domain import write
 from apps.metafields.domain.owners import owner_types
 from apps.metafields.models import Metafield
-from tests.samples import SampleContext, register_sample
+from tests.samples import SampleContext, register_resource, register_sample
 from tests.support.factories.metafield_owners import KINDS, MAKERS
 
 ROW = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
@@ -34,22 +32,18 @@ def make_owner_parent(world: SampleContext, make: Callable[[], Model]) -> Attrs:
     }
 
 
-def register_six_routes(prefix: str, arrange: Callable[[SampleContext], Attrs]) -> None:
-    register_sample(f"GET {prefix}metafields.json", arrange=arrange)
-    register_sample(f"POST {prefix}metafields.json", OTHER, arrange=arrange, status=201)
-    register_sample(f"GET {prefix}metafields/count.json", arrange=arrange)
-    register_sample(f"GET {prefix}metafields/<id>.json", arrange=arrange)
-    register_sample(f"PUT {prefix}metafields/<id>.json", {"metafield": {"value": "Hot"}}, arrange=arrange)
-    register_sample(f"DELETE {prefix}metafields/<id>.json", arrange=arrange)
+def register_metafields(prefix: str, make: Callable[[], Model] | None) -> None:
+    arrange = partial(make_owner_metafield, make=make)
+    register_resource(f"{prefix}metafields", OTHER, {"metafield": {"value": "Hot"}}, arrange, parent=arrange)
 
 
-register_six_routes("", partial(make_owner_metafield, make=None))
+register_metafields("", None)
 for resource, make in MAKERS.items():
     owner = owner_types.get(resource)
     assert owner is not None
-    register_six_routes(f"{owner.path}/<owner_id>/", partial(make_owner_metafield, make=make))
+    register_metafields(f"{owner.path}/<owner_id>/", make)
     for kind in owner.extra_paths:
-        register_six_routes(f"{kind}/<owner_id>/", partial(make_owner_metafield, make=KINDS[kind]))
+        register_metafields(f"{kind}/<owner_id>/", KINDS[kind])
     if owner.nested_path:
         register_sample(
             f"GET {owner.nested_path}/<owner_id>/metafields/count.json", arrange=partial(make_owner_parent, make=make)

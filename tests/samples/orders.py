@@ -1,11 +1,8 @@
-"""Sample requests for orders, transactions and events."""
-
 from decimal import Decimal
 
-from apps.catalog.models import Product
 from apps.core.events.models import Event
 from apps.core.types import Attrs
-from tests.samples import SampleContext, register_sample
+from tests.samples import SampleContext, register_resource, register_sample
 from tests.support.factories.orders import make_order, make_variant
 
 ORDER = {
@@ -36,18 +33,9 @@ def make_order_parent(world: SampleContext) -> Attrs:
     return {"order_id": make_order_id(world)["id"]}
 
 
-def make_order_of_customer(world: SampleContext) -> Attrs:
-    return {"customer_id": make_order(email="some@example.com").customer_id}
-
-
 def make_transaction_ids(world: SampleContext) -> Attrs:
     order = make_order(transactions=[{"kind": "sale", "amount": Decimal("20.00")}])
     return {"order_id": order.pk, "id": order.transactions.get().pk}
-
-
-def make_product_events_parent(world: SampleContext) -> Attrs:
-    variant = make_variant(world.shop)
-    return {"product_id": Product.objects.get(pk=variant.product_id).pk}
 
 
 def make_event_id(world: SampleContext) -> Attrs:
@@ -55,12 +43,7 @@ def make_event_id(world: SampleContext) -> Attrs:
     return {"id": Event.objects.get(topic="orders/create").pk}
 
 
-register_sample("GET orders.json", arrange=make_order_id)
-register_sample("POST orders.json", ORDER, status=201)
-register_sample("GET orders/count.json", arrange=make_order_id)
-register_sample("GET orders/<id>.json", arrange=make_order_id)
-register_sample("PUT orders/<id>.json", CHANGE, arrange=make_order_id)
-register_sample("DELETE orders/<id>.json", arrange=make_order_id)
+register_resource("orders", ORDER, CHANGE, make_order_id)
 register_sample("POST orders/<id>/cancel.json", CANCELLATION, arrange=make_order_id, bodiless=True)
 register_sample("POST orders/<id>/close.json", arrange=make_order_id, bodiless=True)
 register_sample("POST orders/<id>/open.json", arrange=make_order_id, bodiless=True)
@@ -69,8 +52,13 @@ register_sample("POST orders/<order_id>/transactions.json", PAYMENT, arrange=mak
 register_sample("GET orders/<order_id>/transactions/count.json", arrange=make_order_parent)
 register_sample("GET orders/<order_id>/transactions/<id>.json", arrange=make_transaction_ids)
 register_sample("GET orders/<order_id>/events.json", arrange=make_order_parent)
-register_sample("GET customers/<customer_id>/orders.json", arrange=make_order_of_customer)
-register_sample("GET products/<product_id>/events.json", arrange=make_product_events_parent)
+register_sample(
+    "GET customers/<customer_id>/orders.json",
+    arrange=lambda world: {"customer_id": make_order(email="some@example.com").customer_id},
+)
+register_sample(
+    "GET products/<product_id>/events.json", arrange=lambda world: {"product_id": make_variant(world.shop).product_id}
+)
 register_sample("GET events.json", arrange=make_event_id)
 register_sample("GET events/count.json", arrange=make_event_id)
 register_sample("GET events/<id>.json", arrange=make_event_id)

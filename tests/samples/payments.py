@@ -1,11 +1,7 @@
-"""Sample requests for payment handlers."""
-
-from django.utils import timezone
-
 from apps.core.types import Attrs
-from apps.payments.domain import handlers
 from apps.payments.models import PaymentHandlerConfig
-from tests.samples import SampleContext, register_sample
+from tests.samples import SampleContext, register_resource, register_sample
+from tests.support.factories.payments import make_handler
 
 HANDLER = {
     "payment_handler": {
@@ -25,26 +21,19 @@ HANDLER = {
 
 
 def make_handler_id(world: SampleContext) -> Attrs:
-    number = PaymentHandlerConfig.objects.count()
-    attrs = {
-        "handler_id": f"other-{number}",
-        "handler_version": "2026-04-08",
-        "config": {"shop_id": f"s{world.shop.pk}"},
-    }
-    return {"id": handlers.create_handler(attrs, actor="system", at=timezone.now()).pk}
+    return {"id": make_handler(handler_id=_get_free_id(), config={"shop_id": f"s{world.shop.pk}"}, enabled=False).pk}
 
 
 def make_enabled_handler(world: SampleContext) -> Attrs:
-    number = PaymentHandlerConfig.objects.count()
-    attrs = {
-        "handler_id": f"on-{number}",
-        "handler_version": "2026-04-08",
-        # Each environment can have only one enabled handler.
-        "config": {"shop_id": f"s{world.shop.pk}", "environment": ("sandbox", "production")[number % 2]},
-        "enabled": True,
-    }
-    handler = handlers.create_handler(attrs, actor="system", at=timezone.now())
+    # Each environment can have only one enabled handler.
+    environment = ("sandbox", "production")[PaymentHandlerConfig.objects.count() % 2]
+    config = {"shop_id": f"s{world.shop.pk}", "environment": environment}
+    handler = make_handler(handler_id=_get_free_id(), config=config)
     return {"id": handler.pk, "handler_id": handler.handler_id}
+
+
+def _get_free_id() -> str:
+    return f"other-{PaymentHandlerConfig.objects.count()}"
 
 
 def build_redemption_body(rows: Attrs) -> Attrs:
@@ -53,11 +42,7 @@ def build_redemption_body(rows: Attrs) -> Attrs:
     return {"redemption": {"checkout_id": "c-1", "payment_instrument": instrument}}
 
 
-register_sample("GET payment_handlers.json", arrange=make_handler_id)
-register_sample("POST payment_handlers.json", HANDLER, status=201)
-register_sample("GET payment_handlers/<id>.json", arrange=make_handler_id)
-register_sample("PUT payment_handlers/<id>.json", HANDLER, arrange=make_handler_id)
-register_sample("DELETE payment_handlers/<id>.json", arrange=make_handler_id)
+register_resource("payment_handlers", HANDLER, HANDLER, make_handler_id, count=False)
 register_sample(
     "GET payment_handlers/<id>/checkout_response.json",
     arrange=make_handler_id,

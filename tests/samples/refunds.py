@@ -1,5 +1,3 @@
-"""Sample requests for refunds."""
-
 from decimal import Decimal
 
 from django.utils import timezone
@@ -14,27 +12,14 @@ from tests.support.factories.orders import make_order
 
 def make_paid_order(world: SampleContext) -> Attrs:
     order = make_order(shipping=[{"title": "Post", "price": Decimal("5.00"), "tax_lines": []}], financial_status="paid")
-    return {
-        "order_id": order.pk,
-        "line": order.line_items.get().pk,
-        "payment": order.transactions.get().pk,
-    }
-
-
-def make_refund(order: Order) -> int:
-    request = RefundRequest(line_inputs=[RefundLineInput(order.line_items.get().pk)])
-    return create.create_refund(order, request, actor="system", at=timezone.now()).pk
-
-
-def make_refunded_order(world: SampleContext) -> Attrs:
-    rows = make_paid_order(world)
-    make_refund(Order.objects.get(pk=rows["order_id"]))
-    return rows
+    return {"order_id": order.pk, "line": order.line_items.get().pk, "payment": order.transactions.get().pk}
 
 
 def make_refund_ids(world: SampleContext) -> Attrs:
     rows = make_paid_order(world)
-    return {"order_id": rows["order_id"], "id": make_refund(Order.objects.get(pk=rows["order_id"]))}
+    request = RefundRequest(line_inputs=[RefundLineInput(rows["line"])])
+    refund = create.create_refund(Order.objects.get(pk=rows["order_id"]), request, actor="system", at=timezone.now())
+    return {**rows, "id": refund.pk}
 
 
 def build_calculation_body(rows: Attrs) -> Attrs:
@@ -48,7 +33,7 @@ def build_refund_body(rows: Attrs) -> Attrs:
     return {"refund": {**body, "note": "Broken", "notify": False, "transactions": [payment]}}
 
 
-register_sample("GET orders/<order_id>/refunds.json", arrange=make_refunded_order)
+register_sample("GET orders/<order_id>/refunds.json", arrange=make_refund_ids)
 register_sample("POST orders/<order_id>/refunds.json", build_refund_body, arrange=make_paid_order, status=201)
 register_sample("POST orders/<order_id>/refunds/calculate.json", build_calculation_body, arrange=make_paid_order)
 register_sample("GET orders/<order_id>/refunds/<id>.json", arrange=make_refund_ids)

@@ -1,5 +1,3 @@
-"""Sample requests for the shop and the requesting app."""
-
 from tests.samples import register_sample
 
 register_sample("GET shop.json")

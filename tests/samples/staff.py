@@ -1,5 +1,3 @@
-"""Sample requests for staff members."""
-
 from apps.core.tenancy.models import Shop
 from apps.core.types import Attrs
 from tests.samples import SampleContext, register_sample
@@ -12,6 +10,5 @@ def use_premium_plan(world: SampleContext) -> Attrs:
     return {"id": factories.make_member(world.shop, owner=True).pk}
 
 
-register_sample("GET users/current.json", arrange=use_premium_plan)
-register_sample("GET users.json", arrange=use_premium_plan)
-register_sample("GET users/<id>.json", arrange=use_premium_plan)
+for path in ("users/current", "users", "users/<id>"):
+    register_sample(f"GET {path}.json", arrange=use_premium_plan)

@@ -1,5 +1,3 @@
-"""Tests that callers share the threads of the web server fairly."""
-
 import threading
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -41,6 +39,12 @@ def take_requests(queue: FairQueue[Request], count: int, *, then_done: bool = Tr
     return requests
 
 
+def finish(queue: FairQueue[Request], requests: list[Request | None]) -> None:
+    for item in requests:
+        if item is not None:
+            queue.done(item)
+
+
 def test_a_later_caller_does_not_wait_for_all_requests_of_another() -> None:
     queue = make_queue(4, *["many"] * 20, "few", "one")
 
@@ -50,9 +54,7 @@ def test_a_later_caller_does_not_wait_for_all_requests_of_another() -> None:
 def test_requests_of_one_go_in_their_order() -> None:
     queue = make_queue(4, "a", "b", "a", "a")
 
-    first, second, third, fourth = (queue.get() for _ in range(4))
-
-    assert [item.number for item in (first, second, third, fourth) if item] == [0, 1, 2, 3]
+    assert [item.number for item in (queue.get() for _ in range(4)) if item] == [0, 1, 2, 3]
 
 
 def test_the_caller_with_the_fewest_running_requests_is_next() -> None:
@@ -65,7 +67,8 @@ def test_the_caller_with_the_fewest_running_requests_is_next() -> None:
 
 def test_a_thread_is_reserved_for_others_while_several_callers_are_active() -> None:
     queue = make_queue(4, "slow", "other", *["slow"] * 9)
-    queue.done(Request("other")) if take_requests(queue, 2, then_done=False) else None
+    take_requests(queue, 2, then_done=False)
+    queue.done(Request("other"))
     assert take_requests(queue, 2, then_done=False) == ["slow", "slow"]
     rejected: list[Request | None] = []
     fourth = threading.Thread(target=lambda: rejected.append(queue.get()))
@@ -82,18 +85,16 @@ def test_a_thread_is_reserved_for_others_while_several_callers_are_active() -> N
 def test_requests_waiting_for_their_share_continue_when_another_ends() -> None:
     queue = make_queue(4, "other", *["slow"] * 5)
     requests = [queue.get() for _ in range(4)]
-    rejected: list[Request | None] = []
-    waiting = threading.Thread(target=lambda: rejected.extend([queue.get(), queue.get()]))
+    taken: list[Request | None] = []
+    waiting = threading.Thread(target=lambda: taken.extend([queue.get(), queue.get()]))
     waiting.start()
     waiting.join(0.2)
-    assert rejected == []
+    assert taken == []
 
-    for item in requests:
-        if item is not None:
-            queue.done(item)
+    finish(queue, requests)
     waiting.join(5)
 
-    assert [item.owner for item in rejected if item] == ["slow", "slow"]
+    assert [item.owner for item in taken if item] == ["slow", "slow"]
 
 
 def test_a_single_caller_has_every_thread_and_place() -> None:
@@ -134,9 +135,7 @@ def test_requests_waiting_for_their_share_are_finished_at_the_end() -> None:
 
     queue.end(4)
     waiting.join(5)
-    for item in requests:
-        if item is not None:
-            queue.done(item)
+    finish(queue, requests)
 
     assert take_requests(queue, 1) == ["slow"]
     assert [queue.get() for _ in range(4)] == [None] * 4

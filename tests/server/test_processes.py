@@ -1,9 +1,5 @@
-"""Tests for the server's processes with a small application: kills, stops, overload and slow clients.
+"""Tests for the server's processes with a small application: kills, stops, overload and slow clients."""
 
-See checks F8, L6 and L7 in docs/reliability.md.
-"""
-
-import contextlib
 import http.client
 import os
 import signal
@@ -13,7 +9,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -21,33 +18,29 @@ from django.conf import settings
 
 from tests.support.servers.application import BIG
 from tests.support.servers.live import find_free_port, stop_process
-from tests.support.timing import get_time_limit
+from tests.support.timing import get_time_limit, wait_until
 
 pytestmark = pytest.mark.slow
 
+COMMAND = [sys.executable, "-m", "tests.support.servers.application"]
+
+
+def build_environment(port: int, size: int) -> dict[str, str]:
+    return {**os.environ, "PORT": str(port), "WEB_PROCESSES": str(size), "WEB_THREADS": str(size)}
+
 
 class RunningServer:
-    """A running server with a small application."""
-
-    def __init__(self, processes: int, threads: int) -> None:
+    def __init__(self, size: int) -> None:
+        self.opened = ExitStack()
         self.port = find_free_port()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.servers.application"],
-            cwd=settings.BASE_DIR,
-            env={
-                **os.environ,
-                "PORT": str(self.port),
-                "WEB_PROCESSES": str(processes),
-                "WEB_THREADS": str(threads),
-            },
-        )
-        until = time.monotonic() + 30
-        while time.monotonic() < until:
-            with contextlib.suppress(OSError):
-                self.get("/healthz")
-                return
-            time.sleep(0.05)
-        raise AssertionError("the server did not start")
+        environment = build_environment(self.port, size)
+        self.process = subprocess.Popen(COMMAND, cwd=settings.BASE_DIR, env=environment)
+        wait_until(self.is_up, bool, seconds=30)
+
+    def is_up(self) -> bool:
+        with suppress(OSError):
+            return self.get("/healthz")[0] == 200
+        return False
 
     def get(self, path: str, body: bytes | None = None) -> tuple[int, bytes, dict[str, str]]:
         """Send a request over a new connection and return status, body and headers."""
@@ -60,8 +53,8 @@ class RunningServer:
             client.close()
 
     def connect(self, request: bytes) -> socket.socket:
-        """Open a connection and send some bytes."""
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        """Open a connection until the end of the test, and send some bytes."""
+        connection = self.opened.enter_context(socket.create_connection(("127.0.0.1", self.port), timeout=60))
         connection.sendall(request)
         return connection
 
@@ -71,26 +64,21 @@ class RunningServer:
         return [int(pid) for pid in path.read_text().split()]
 
 
-Start = Callable[[int, int], RunningServer]
-
-
 @pytest.fixture
-def start_server() -> Iterator[Start]:
-    """Return a function that starts a server: ``start_server(processes, threads)``."""
-    started: list[RunningServer] = []
-
-    def make(processes: int, threads: int) -> RunningServer:
-        started.append(RunningServer(processes, threads))
-        return started[-1]
-
-    yield make
-    for running in started:
-        if running.process.poll() is None:
-            stop_process(running.process)
+def running(request: pytest.FixtureRequest) -> Iterator[RunningServer]:
+    """Start a server with one process and one thread, or with the parameter's number of each."""
+    server = RunningServer(getattr(request, "param", 1))
+    with server.opened:
+        yield server
+    if server.process.poll() is None:
+        stop_process(server.process)
 
 
-def test_all_processes_killed_at_once_are_replaced_within_a_second(start_server: Start) -> None:
-    running = start_server(2, 2)
+two_processes = pytest.mark.parametrize("running", [2], indirect=True, ids=["two processes"])
+
+
+@two_processes
+def test_all_processes_killed_at_once_are_replaced_within_a_second(running: RunningServer) -> None:
     # If a process exits within a second after its start, the replacement is delayed.
     time.sleep(1.2)
     before = running.children()
@@ -106,9 +94,10 @@ def test_all_processes_killed_at_once_are_replaced_within_a_second(start_server:
     assert not set(before) & set(running.children())
 
 
-def test_an_idle_server_stops_within_three_seconds_with_connections_open(start_server: Start) -> None:
-    running = start_server(2, 2)
-    silent = [running.connect(b"") for _ in range(5)]
+@two_processes
+def test_an_idle_server_stops_within_three_seconds_with_connections_open(running: RunningServer) -> None:
+    for _ in range(5):
+        running.connect(b"")
     kept_connection = running.connect(b"GET /pid HTTP/1.1\r\nHost: x\r\n\r\n")
     kept_connection.recv(1000)
 
@@ -117,12 +106,10 @@ def test_an_idle_server_stops_within_three_seconds_with_connections_open(start_s
 
     assert running.process.returncode == 0
     assert time.monotonic() - began < get_time_limit(3)
-    for connection in [*silent, kept_connection]:
-        connection.close()
 
 
-def test_every_accepted_request_is_answered_when_the_server_stops_under_load(start_server: Start) -> None:
-    running = start_server(2, 2)
+@two_processes
+def test_every_accepted_request_is_answered_when_the_server_stops_under_load(running: RunningServer) -> None:
     counts: Counter[str] = Counter()
     stopped = threading.Event()
 
@@ -135,7 +122,7 @@ def test_every_accepted_request_is_answered_when_the_server_stops_under_load(sta
                 return
             response = client.getresponse()
             response.read()
-            counts[f"{response.status}"] += 1
+            counts[str(response.status)] += 1
             if response.getheader("Connection") == "close":
                 counts["told"] += 1
                 client.close()
@@ -159,8 +146,7 @@ def test_every_accepted_request_is_answered_when_the_server_stops_under_load(sta
     assert counts["told"] == len(clients)
 
 
-def test_running_requests_are_finished_when_the_server_stops(start_server: Start) -> None:
-    running = start_server(1, 1)
+def test_running_requests_are_finished_when_the_server_stops(running: RunningServer) -> None:
     waiting = [running.connect(b"GET /slow?0.7 HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(3)]
     time.sleep(0.2)
 
@@ -169,12 +155,9 @@ def test_running_requests_are_finished_when_the_server_stops(start_server: Start
 
     assert [response[:15] for response in responses] == [b"HTTP/1.1 200 OK"] * 3
     assert running.process.wait(10) == 0
-    for connection in waiting:
-        connection.close()
 
 
-def test_more_than_can_be_served_is_shed_and_the_rest_is_served(start_server: Start) -> None:
-    running = start_server(1, 1)
+def test_more_than_can_be_served_is_shed_and_the_rest_is_served(running: RunningServer) -> None:
     waiting = [running.connect(b"GET /slow?0.2 HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(60)]
     time.sleep(0.1)
 
@@ -189,12 +172,9 @@ def test_more_than_can_be_served_is_shed_and_the_rest_is_served(start_server: St
     assert all(b"Retry-After: 1\r\n" in response for response in responses if response[9:12] == b"503")
     assert (alive, after) == (200, 200)
     assert quick < 0.5
-    for connection in waiting:
-        connection.close()
 
 
-def test_slow_readers_occupy_no_thread(start_server: Start) -> None:
-    running = start_server(1, 1)
+def test_slow_readers_occupy_no_thread(running: RunningServer) -> None:
     slow = [running.connect(b"GET /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") for _ in range(4)]
 
     assert running.get("/pid")[0] == 200
@@ -202,11 +182,9 @@ def test_slow_readers_occupy_no_thread(start_server: Start) -> None:
         head, _, body = connection.makefile("rb").read().partition(b"\r\n\r\n")
         assert f"Content-Length: {BIG}".encode() in head
         assert len(body) == BIG
-        connection.close()
 
 
-def test_large_bodies_come_through_as_they_are(start_server: Start) -> None:
-    running = start_server(1, 1)
+def test_large_bodies_come_through_as_they_are(running: RunningServer) -> None:
     body = os.urandom(5 * 1024 * 1024)
 
     status, echo, headers = running.get("/echo", body)
@@ -215,24 +193,15 @@ def test_large_bodies_come_through_as_they_are(start_server: Start) -> None:
     assert headers["X-Mixed-CASE"] == "/echo"
 
 
-def test_a_failure_of_the_application_returns_500_and_serving_continues(start_server: Start) -> None:
-    running = start_server(1, 1)
-
+def test_a_failure_of_the_application_returns_500_and_serving_continues(running: RunningServer) -> None:
     assert running.get("/fails")[:2] == (500, b"Internal Server Error")
     assert running.get("/pid")[0] == 200
 
 
-def test_a_port_in_use_gives_a_one_sentence_error(start_server: Start) -> None:
-    running = start_server(1, 1)
-
+def test_a_port_in_use_gives_a_one_sentence_error(running: RunningServer) -> None:
+    environment = build_environment(running.port, 1)
     second = subprocess.run(
-        [sys.executable, "-m", "tests.support.servers.application"],
-        cwd=settings.BASE_DIR,
-        env={**os.environ, "PORT": str(running.port), "WEB_PROCESSES": "1", "WEB_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
+        COMMAND, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, timeout=30, check=False
     )
 
     assert second.returncode == 1

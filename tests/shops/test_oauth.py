@@ -1,8 +1,3 @@
-"""Tests for OAuth: authorization, approval, token exchange, and requests that must not lead to a token.
-
-See also RFC 6749.
-"""
-
 import base64
 import hashlib
 import hmac
@@ -17,9 +12,13 @@ from django.utils import timezone
 from pytest_django import Settings
 from time_machine import TimeMachineFixture
 
+from apps.core.events.models import Event
 from apps.core.models import TimestampedQuerySet
+from apps.core.tenancy.access_scopes import SCOPES
 from apps.core.tenancy.models import AccessToken, App, Installation, Membership, Shop, User, hash_token
+from apps.core.tenancy.permissions import NAMES
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.core.tenancy.staff_access import REQUIRED_PERMISSIONS, get_delegated_scopes
 from apps.core.types import Attrs
 from apps.shops.domain import app_installation, app_secrets, oauth, tokens
 from apps.shops.models import AuthorizationCode
@@ -33,23 +32,19 @@ from tests.support.wire_tables import assert_fits
 
 REDIRECT = "https://app.example/callback"
 PAGE = "shops_installation_authorize"
+PER_USER = {"grant_options[]": ["per-user"]}
+NO_GRANTS: Attrs = {"installations": [], "tokens": []}
 
 
 @dataclass
 class OAuthFlow:
-    """The OAuth requests of an app and of a staff member who opens the approval page."""
-
     app: App
     panel: Panel
 
     def ask(self, **values: Any) -> Attrs:
-        parameters = {
-            "client_id": self.app.api_key,
-            "redirect_uri": REDIRECT,
-            "scope": "read_products",
-            "state": "a b&=%1",
-        }
-        return {name: value for name, value in {**parameters, **values}.items() if value is not None}
+        parameters = {"redirect_uri": REDIRECT, "scope": "read_products", "state": "a b&=%1", **values}
+        pairs = {"client_id": self.app.api_key, **parameters}.items()
+        return {name: value for name, value in pairs if value is not None}
 
     def address(self, **values: Any) -> str:
         return f"{self.panel.url(PAGE)}?{urlencode(self.ask(**values), doseq=True)}"
@@ -59,7 +54,10 @@ class OAuthFlow:
 
     def answer(self, response: str = "yes", **values: Any) -> Response:
         fingerprint = self.show(**values).context["seen"]
-        return self.panel.http.post(self.address(**values), {"answer": response, "seen": fingerprint})
+        return self.post(self.address(**values), answer=response, seen=fingerprint)
+
+    def post(self, address: str, **data: str) -> Response:
+        return self.panel.http.post(address, data)
 
     def code(self, **values: Any) -> str:
         return get_callback_parameters(self.answer(**values))["code"]
@@ -71,8 +69,17 @@ class OAuthFlow:
     def token(self, **values: Any) -> Attrs:
         response = self.exchange(self.code(**values))
         assert response.status_code == 200, response.content
-        results: JsonObject = response.json()
-        return results
+        return response.json()
+
+    def person_token(self, **values: Any) -> str:
+        return self.token(**values, **PER_USER)["access_token"]
+
+    def permit(self, *permissions: str) -> None:
+        """Give the staff member these permissions and no others."""
+        owner = factories.make_member(self.panel.shop, owner=True)
+        with shop_scope(self.panel.shop):
+            membership = Membership.objects.get(user=self.panel.user)
+            memberships.change_permissions(membership, permissions=[*permissions], by=owner, at=timezone.now())
 
 
 def exchange_code(body: JsonObject, **options: Any) -> Response:
@@ -85,12 +92,16 @@ def get_callback_parameters(response: Response) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(response["Location"]).query))
 
 
+def sign(parameters: dict[str, str], secret: str) -> str:
+    pairs = sorted(f"{name}={value.replace('%', '%25').replace('&', '%26')}" for name, value in parameters.items())
+    return hmac.new(secret.encode(), "&".join(pairs).encode(), hashlib.sha256).hexdigest()
+
+
 def get_status(token: str, path: str = "shop.json") -> int:
     return Client(headers={"X-Platform-Access-Token": token}).get(f"/admin/api/2026-07/{path}").status_code
 
 
 def snapshot_grants() -> Attrs:
-    """Return the installations and tokens, which a rejected request must not change."""
     with all_shops_scope():
         return {
             "installations": list(Installation.objects.order_by("pk").values("app", "scopes", "uninstalled_at")),
@@ -100,20 +111,15 @@ def snapshot_grants() -> Attrs:
 
 @pytest.fixture
 def app(db: None) -> App:
-    app_row = app_installation.create_app(
-        name="Stock sync", distribution="public", application_url="https://app.example"
+    urls = [REDIRECT, "https://app.example/other"]
+    return app_installation.create_app(
+        name="Stock sync", distribution="public", application_url="https://app.example", redirect_urls=urls
     )
-    app_row.redirect_urls = [REDIRECT, "https://app.example/other"]
-    app_row.save()
-    return app_row
 
 
 @pytest.fixture
 def oauth_flow(app: App, shop: Shop) -> OAuthFlow:
     return OAuthFlow(app, Panel(factories.make_member(shop, "applications", email="ada@example.com"), shop))
-
-
-# --- authorization codes ---
 
 
 def test_an_app_asks_and_gets_a_token(oauth_flow: OAuthFlow, shop: Shop) -> None:
@@ -122,18 +128,15 @@ def test_an_app_asks_and_gets_a_token(oauth_flow: OAuthFlow, shop: Shop) -> None
     before = snapshot_grants()
     response = oauth_flow.exchange(back["code"])
 
-    assert "Stock sync" in page
-    assert "<strong>app.example</strong>" in page
-    assert "Products, variants, images and collections" in page
-    assert back["state"] == "a b&=%1"
-    assert back["shop"] == shop.domain
+    for text in ("Stock sync", "<strong>app.example</strong>", "Products, variants, images and collections"):
+        assert text in page
+    assert (back["state"], back["shop"]) == ("a b&=%1", shop.domain)
     assert base64.b64decode(back["host"] + "==").decode() == f"{shop.domain}/admin"
     assert abs(int(back["timestamp"]) - timezone.now().timestamp()) < 60
-    assert before == {"installations": [], "tokens": []}, "a yes alone grants nothing"
-    assert response.json().keys() == {"access_token", "scope"}
-    assert response.json()["scope"] == "read_products,write_orders"
-    assert response["Cache-Control"] == "no-store"
+    assert before == NO_GRANTS, "a yes alone grants nothing"
     token = response.json()["access_token"]
+    assert response.json() == {"access_token": token, "scope": "read_products,write_orders"}
+    assert response["Cache-Control"] == "no-store"
     assert (get_status(token), get_status(token, "orders.json"), get_status(token, "customers.json")) == (200, 200, 403)
     with shop_scope(shop):
         assert Installation.objects.get().scopes == ["read_products", "write_orders"]
@@ -145,22 +148,16 @@ def test_the_callback_is_signed_over_all_that_it_says(oauth_flow: OAuthFlow) -> 
     response = oauth_flow.answer(redirect_uri=oauth_flow.app.redirect_urls[0])
     parameters = dict(parse_qsl(urlsplit(response["Location"]).query))
 
-    signature = parameters.pop("hmac")
-    # The state contains all characters that must be escaped.
-    state = parameters["state"].replace("%", "%25").replace("&", "%26")
-    pairs = {**parameters, "state": state, "x": "a%26b"}
-    message = "&".join(sorted(f"{name}={value}" for name, value in pairs.items()))
-    expected_hmac = hmac.new(oauth_flow.app.api_secret.encode(), message.encode(), hashlib.sha256).hexdigest()
     assert (parameters["tenant"], parameters["x"]) == ("7", "a&b")
-    assert signature == expected_hmac
+    # The state contains all characters that must be escaped.
+    assert parameters.pop("hmac") == sign(parameters, oauth_flow.app.api_secret)
 
 
 def test_a_form_is_taken_as_json_is(oauth_flow: OAuthFlow) -> None:
     body = {"client_id": oauth_flow.app.api_key, "client_secret": oauth_flow.app.api_secret, "code": oauth_flow.code()}
 
-    response = Client().post(
-        "/admin/oauth/access_token", urlencode(body), content_type="application/x-www-form-urlencoded"
-    )
+    form = "application/x-www-form-urlencoded"
+    response = Client().post("/admin/oauth/access_token", urlencode(body), content_type=form)
 
     assert (response.status_code, response.json()["scope"]) == (200, "read_products")
 
@@ -170,7 +167,7 @@ def test_declining_leads_back_and_grants_nothing(oauth_flow: OAuthFlow) -> None:
 
     assert (parameters["error"], parameters["state"]) == ("access_denied", "a b&=%1")
     assert "code" not in parameters
-    assert snapshot_grants() == {"installations": [], "tokens": []}
+    assert snapshot_grants() == NO_GRANTS
 
 
 def test_asking_again_shows_what_is_new_and_changes_the_scopes(oauth_flow: OAuthFlow, shop: Shop) -> None:
@@ -234,9 +231,6 @@ def test_the_page_can_be_neither_framed_nor_led_elsewhere(oauth_flow: OAuthFlow)
     assert "no-store" in response["Cache-Control"]
 
 
-# --- requests that must not lead to a token ---
-
-
 WRONG: dict[str, tuple[Attrs, str]] = {
     "no client": ({"client_id": None}, "invalid_client"),
     "unknown client": ({"client_id": "x" * 32}, "invalid_client"),
@@ -260,10 +254,7 @@ WRONG: dict[str, tuple[Attrs, str]] = {
 def test_invalid_authorization_requests_are_refused_with_a_page(oauth_flow: OAuthFlow, name: str) -> None:
     values, error = WRONG[name]
 
-    responses = [
-        oauth_flow.show(**values),
-        oauth_flow.panel.http.post(oauth_flow.address(**values), {"answer": "yes", "seen": "x"}),
-    ]
+    responses = [oauth_flow.show(**values), oauth_flow.post(oauth_flow.address(**values), answer="yes", seen="x")]
 
     for response in responses:
         assert response.status_code == 400
@@ -294,10 +285,7 @@ def test_a_staff_member_without_the_permission_grants_nothing(oauth_flow: OAuthF
     fingerprint = oauth_flow.show().context["seen"]
     oauth_flow.panel = Panel(factories.make_member(shop, "view_private_apps", "edit_private_apps", "orders"), shop)
 
-    responses = [
-        oauth_flow.show(),
-        oauth_flow.panel.http.post(oauth_flow.address(), {"answer": "yes", "seen": fingerprint}),
-    ]
+    responses = [oauth_flow.show(), oauth_flow.post(oauth_flow.address(), answer="yes", seen=fingerprint)]
 
     assert [response.status_code for response in responses] == [403, 403]
     assert not AuthorizationCode._base_manager.exists()
@@ -308,14 +296,12 @@ def test_a_forged_answer_grants_nothing(oauth_flow: OAuthFlow, shop: Shop) -> No
     strict = Panel(oauth_flow.panel.user, shop, enforce_csrf_checks=True)
 
     forged = strict.http.post(oauth_flow.address(), {"answer": "yes", "seen": fingerprint})
-    unseen = [
-        oauth_flow.panel.http.post(oauth_flow.address(), {"answer": "yes", **item})
-        for item in ({}, {"seen": "made-up"})
+    incomplete = [
+        oauth_flow.post(oauth_flow.address(), **values)
+        for values in ({"answer": "yes"}, {"answer": "yes", "seen": "made-up"}, {"seen": fingerprint})
     ]
-    silent = oauth_flow.panel.http.post(oauth_flow.address(), {"seen": fingerprint})
 
-    assert forged.status_code == 403
-    assert [response.status_code for response in (*unseen, silent)] == [200, 200, 200]
+    assert [response.status_code for response in (forged, *incomplete)] == [403, 200, 200, 200]
     assert not AuthorizationCode._base_manager.exists()
 
 
@@ -324,7 +310,7 @@ def test_changes_while_the_page_was_open_are_shown_first(oauth_flow: OAuthFlow) 
     oauth_flow.app.scopes = ["write_customers"]
     oauth_flow.app.save()
 
-    response = oauth_flow.panel.http.post(oauth_flow.address(scope=None), {"answer": "yes", "seen": fingerprint})
+    response = oauth_flow.post(oauth_flow.address(scope=None), answer="yes", seen=fingerprint)
 
     assert response.status_code == 200
     assert b"Someone else changed this in the meantime" in response.content
@@ -383,30 +369,20 @@ def test_both_secrets_are_valid_during_a_rotation_and_then_one(oauth_flow: OAuth
     app_secrets.revoke_old_secrets(oauth_flow.app, at=timezone.now())
     ended = oauth_flow.exchange(oauth_flow.code(), client_secret=old)
 
-    expected_hmac = hmac.new(
-        old.encode(),
-        "&".join(
-            sorted(f"{k}={v.replace('%', '%25').replace('&', '%26')}" for k, v in parameters.items() if k != "hmac")
-        ).encode(),
-        hashlib.sha256,
-    ).hexdigest()
-    assert parameters["hmac"] == expected_hmac, "the callback is signed by the one that the app surely knows"
+    signature = parameters.pop("hmac")
+    assert signature == sign(parameters, old), "the callback is signed by the one that the app surely knows"
     assert [response.status_code for response in (by_old, by_new, ended)] == [200, 200, 401]
 
 
 def test_a_code_expires_with_the_membership_of_its_giver_and_the_app(oauth_flow: OAuthFlow, shop: Shop) -> None:
     token = oauth_flow.token()["access_token"]
-    owner = factories.make_member(shop, owner=True)
-    with shop_scope(shop):
-        membership = Membership.objects.get(user=oauth_flow.panel.user)
-        of_powerless = oauth_flow.code()
-        memberships.change_permissions(membership, permissions=["orders"], by=owner, at=timezone.now())
+    of_powerless = oauth_flow.code()
+    oauth_flow.permit("orders")
     without = oauth_flow.exchange(of_powerless)
-    with shop_scope(shop):
-        memberships.change_permissions(membership, permissions=["applications"], by=owner, at=timezone.now())
-        redirected = oauth_flow.code()
-        oauth_flow.app.redirect_urls = ["https://app.example/other"]
-        oauth_flow.app.save()
+    oauth_flow.permit("applications")
+    redirected = oauth_flow.code()
+    oauth_flow.app.redirect_urls = ["https://app.example/other"]
+    oauth_flow.app.save()
     moved = oauth_flow.exchange(redirected)
     oauth_flow.app.redirect_urls = [REDIRECT]
     oauth_flow.app.save()
@@ -469,10 +445,8 @@ def test_clients_that_guess_secrets_or_codes_must_wait(oauth_flow: OAuthFlow, ra
     assert guessed[10:] == [429] * 3
     # Correct secrets are rejected too, so that the response does not reveal whether a guess is correct.
     assert (refused.status_code, refused["Retry-After"], refused["Cache-Control"]) == (429, "6", "no-store")
-    assert refused.json() == {
-        "error": "temporarily_unavailable",
-        "error_description": "Too many requests with a wrong secret or code. Try again in 6 seconds.",
-    }
+    description = "Too many requests with a wrong secret or code. Try again in 6 seconds."
+    assert refused.json() == {"error": "temporarily_unavailable", "error_description": description}
     assert nothing == []
     assert (elsewhere.status_code, later.status_code) == (200, 200)
 
@@ -494,9 +468,6 @@ def test_attempts_with_many_keys_are_counted_by_network(db: None, rate_limited: 
     assert guess(0, "2001:db8:0:1::1") == 401
 
 
-# --- tokens requested with only the client secret ---
-
-
 def test_apps_of_ones_own_get_tokens_for_their_secret(shop: Shop, other_shop: Shop) -> None:
     installation = factories.make_installation(shop, ("read_products",), distribution="custom")
     app = installation.app
@@ -514,32 +485,22 @@ def test_apps_of_ones_own_get_tokens_for_their_secret(shop: Shop, other_shop: Sh
     assert [item.status_code for item in (alone, by_host, by_name)] == [200, 200, 200]
     assert (alone.json()["scope"], alone.json()["expires_in"]) == ("read_products", 86399)
     assert get_status(alone.json()["access_token"], "products.json") == 200
-    assert [item.json()["error"] for item in (elsewhere, unclear, public)] == [
-        "invalid_request",
-        "invalid_request",
-        "unauthorized_client",
-    ]
-
-
-# --- tokens of a staff member ---
+    assert [item.json()["error"] for item in (elsewhere, unclear)] == ["invalid_request"] * 2
+    assert public.json()["error"] == "unauthorized_client"
 
 
 def test_a_token_of_a_person_does_what_the_person_may(oauth_flow: OAuthFlow, shop: Shop) -> None:
-    owner = factories.make_member(shop, owner=True)
-    with shop_scope(shop):
-        membership = Membership.objects.get(user=oauth_flow.panel.user)
-        memberships.change_permissions(membership, permissions=["applications", "orders"], by=owner, at=timezone.now())
+    oauth_flow.permit("applications", "orders")
     scopes = "write_orders,write_products"
-    page = oauth_flow.show(scope=scopes, **{"grant_options[]": ["per-user"]}).content.decode()
-    response = oauth_flow.token(scope=scopes, **{"grant_options[]": ["per-user"]})
+    page = oauth_flow.show(scope=scopes, **PER_USER).content.decode()
+    response = oauth_flow.token(scope=scopes, **PER_USER)
     token = response["access_token"]
     scope_response = Client(headers={"X-Platform-Access-Token": token}).get("/admin/oauth/access_scopes.json").json()
     first = [get_status(token, path) for path in ("orders.json", "products.json")]
-    with shop_scope(shop):
-        memberships.change_permissions(membership, permissions=["products"], by=owner, at=timezone.now())
-        installation = Installation.objects.get().pk
+    oauth_flow.permit("products")
     second = [get_status(token, path) for path in ("orders.json", "products.json")]
-    panel = Panel(owner, shop)
+    panel = Panel(factories.make_member(shop, owner=True), shop)
+    installation = Installation._base_manager.get().pk
 
     assert "For one day, the app can also act on your behalf" in page
     assert "Stock sync (app), on behalf of Sam" in panel.get("shops_installation_change", installation).content.decode()
@@ -554,7 +515,7 @@ def test_a_token_of_a_person_does_what_the_person_may(oauth_flow: OAuthFlow, sho
 
 
 def test_replacing_an_apps_tokens_lets_none_live_longer(oauth_flow: OAuthFlow, shop: Shop) -> None:
-    token = oauth_flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
+    token = oauth_flow.person_token()
     with shop_scope(shop):
         row = AccessToken.objects.get(digest=hash_token(token))
         before = row.expires_at
@@ -567,7 +528,7 @@ def test_replacing_an_apps_tokens_lets_none_live_longer(oauth_flow: OAuthFlow, s
 def test_asking_for_a_person_takes_nothing_from_the_app(oauth_flow: OAuthFlow, shop: Shop) -> None:
     oauth_flow.token(scope="read_orders,read_products")
 
-    oauth_flow.token(scope="read_customers", **{"grant_options[]": ["per-user"]})
+    oauth_flow.token(scope="read_customers", **PER_USER)
 
     with shop_scope(shop):
         assert Installation.objects.get().scopes == ["read_customers", "read_orders", "read_products"]
@@ -576,7 +537,7 @@ def test_asking_for_a_person_takes_nothing_from_the_app(oauth_flow: OAuthFlow, s
 @pytest.mark.parametrize("how", ["removed", "deactivated", "deleted place", "uninstalled"])
 def test_a_token_of_a_person_dies_with_their_place(oauth_flow: OAuthFlow, shop: Shop, how: str) -> None:
     owner = factories.make_member(shop, owner=True)
-    token = oauth_flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
+    token = oauth_flow.person_token()
     assert get_status(token) == 200
     now = timezone.now()
     with shop_scope(shop):
@@ -595,11 +556,8 @@ def test_a_token_of_a_person_dies_with_their_place(oauth_flow: OAuthFlow, shop: 
 
 
 def test_a_person_uninstalls_through_an_app_only_what_they_may(oauth_flow: OAuthFlow, shop: Shop) -> None:
-    token = oauth_flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
-    owner = factories.make_member(shop, owner=True)
-    with shop_scope(shop):
-        membership = Membership.objects.get(user=oauth_flow.panel.user)
-        memberships.change_permissions(membership, permissions=["products"], by=owner, at=timezone.now())
+    token = oauth_flow.person_token()
+    oauth_flow.permit("products")
 
     response = Client(headers={"X-Platform-Access-Token": token}).delete("/admin/api_permissions/current.json")
 
@@ -608,14 +566,8 @@ def test_a_person_uninstalls_through_an_app_only_what_they_may(oauth_flow: OAuth
 
 
 def test_actions_of_staff_through_an_app_have_their_name(oauth_flow: OAuthFlow, shop: Shop) -> None:
-    from apps.core.events.models import Event
-
-    owner = factories.make_member(shop, owner=True)
-    with shop_scope(shop):
-        membership = Membership.objects.get(user=oauth_flow.panel.user)
-        names = ["applications", "products"]
-        memberships.change_permissions(membership, permissions=names, by=owner, at=timezone.now())
-    token = oauth_flow.token(scope="write_products", **{"grant_options[]": ["per-user"]})["access_token"]
+    oauth_flow.permit("applications", "products")
+    token = oauth_flow.person_token(scope="write_products")
 
     client = ApiClient(token, Installation._base_manager.get())
     client.post("products.json", {"product": {"title": "Mug"}})
@@ -625,10 +577,6 @@ def test_actions_of_staff_through_an_app_have_their_name(oauth_flow: OAuthFlow, 
 
 
 def test_every_scope_has_the_permissions_that_it_needs() -> None:
-    from apps.core.tenancy.access_scopes import SCOPES
-    from apps.core.tenancy.permissions import NAMES
-    from apps.core.tenancy.staff_access import REQUIRED_PERMISSIONS, get_delegated_scopes
-
     assert {name for needed in REQUIRED_PERMISSIONS.values() for verbs in needed for name in verbs} <= set(NAMES)
     assert {scope.split("_", 1)[1] for scope in SCOPES} == REQUIRED_PERMISSIONS.keys()
     assert get_delegated_scopes([]) == frozenset()
@@ -638,18 +586,14 @@ def test_every_scope_has_the_permissions_that_it_needs() -> None:
 
 def test_viewers_grant_no_write_access_to_an_app(oauth_flow: OAuthFlow, shop: Shop) -> None:
     with shop_scope(shop):
-        Membership.objects.filter(user=oauth_flow.panel.user).update(
-            permissions=["applications"], view_only=["products"]
-        )
-    token = oauth_flow.token(scope="write_products", **{"grant_options[]": ["per-user"]})["access_token"]
+        members = Membership.objects.filter(user=oauth_flow.panel.user)
+        members.update(permissions=["applications"], view_only=["products"])
+    token = oauth_flow.person_token(scope="write_products")
 
     client = ApiClient(token, Installation._base_manager.get())
 
     assert client.get("products.json").status_code == 200
     assert client.post("products.json", {"product": {"title": "Mug"}}).status_code == 403
-
-
-# --- concurrent requests and cleanup ---
 
 
 @pytest.mark.postgres
@@ -658,11 +602,10 @@ def test_viewers_grant_no_write_access_to_an_app(oauth_flow: OAuthFlow, shop: Sh
 def test_one_of_two_requests_with_a_code_gets_a_token(oauth_flow: OAuthFlow, shop: Shop) -> None:
     code = oauth_flow.code()
 
-    results = run_concurrently(
-        shop,
-        *[lambda: oauth.exchange_code(oauth_flow.app, code, at=timezone.now())] * 4,
-        expected_errors=oauth.OAuthError,
-    )
+    def exchange() -> oauth.IssuedToken:
+        return oauth.exchange_code(oauth_flow.app, code, at=timezone.now())
+
+    results = run_concurrently(shop, *[exchange] * 4, expected_errors=oauth.OAuthError)
 
     assert sum(isinstance(item, oauth.IssuedToken) for item in results) == 1
 
@@ -670,7 +613,6 @@ def test_one_of_two_requests_with_a_code_gets_a_token(oauth_flow: OAuthFlow, sho
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_codes_work_twice_without_deletion(oauth_flow: OAuthFlow, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show what goes wrong if codes are not deleted: a code can be exchanged twice."""
     code = oauth_flow.code()
     monkeypatch.setattr(TimestampedQuerySet, "delete", lambda rows: (rows.count(), {}))
 
@@ -685,24 +627,17 @@ def test_unused_codes_are_cleared(oauth_flow: OAuthFlow) -> None:
     oauth_flow.code()
 
     with all_shops_scope():
-        early, late = (
-            oauth.delete_expired_codes_and_tokens(timezone.now()),
-            oauth.delete_expired_codes_and_tokens(timezone.now() + timedelta(minutes=11)),
-        )
+        deleted = [
+            oauth.delete_expired_codes_and_tokens(timezone.now() + timedelta(minutes=minutes)) for minutes in (0, 11)
+        ]
 
-    assert (early, late) == (0, 1)
-
-
-# --- tokens and their owners ---
+    assert deleted == [0, 1]
 
 
 def test_a_persons_token_and_the_apps_own_share_no_idempotency_key(oauth_flow: OAuthFlow, shop: Shop) -> None:
-    owner = factories.make_member(shop, owner=True)
-    with shop_scope(shop):
-        membership = Membership.objects.get(user=oauth_flow.panel.user)
-        memberships.change_permissions(membership, permissions=["applications", "themes"], by=owner, at=timezone.now())
+    oauth_flow.permit("applications", "themes")
     own = oauth_flow.token(scope="write_script_tags")["access_token"]
-    person = oauth_flow.token(scope="write_script_tags", **{"grant_options[]": ["per-user"]})["access_token"]
+    person = oauth_flow.person_token(scope="write_script_tags")
     body = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
     def post(token: str) -> tuple[int, str | None]:
@@ -722,23 +657,21 @@ def test_the_current_user_is_whom_the_token_acts_as(oauth_flow: OAuthFlow, shop:
     owner = factories.make_member(shop, owner=True, email="kim@example.com")
     App.objects.filter(pk=oauth_flow.app.pk).update(distribution="custom")
     own = oauth_flow.token(scope="read_users")["access_token"]
-    person = oauth_flow.token(scope="read_users", **{"grant_options[]": ["per-user"]})["access_token"]
+    person = oauth_flow.person_token(scope="read_users")
 
-    results = [
-        Client(headers={"X-Platform-Access-Token": token}).get("/admin/api/2026-07/users/current.json").json()
-        for token in (own, person)
-    ]
+    users = []
+    for token in (own, person):
+        body = Client(headers={"X-Platform-Access-Token": token}).get("/admin/api/2026-07/users/current.json").json()
+        assert_fits("user", "GET /users/current.json", body)
+        users.append((body["user"]["id"], body["user"]["account_owner"]))
 
-    for item in results:
-        assert_fits("user", "GET /users/current.json", item)
-    assert [item["user"]["id"] for item in results] == [owner.pk, oauth_flow.panel.user.pk]
-    assert [item["user"]["account_owner"] for item in results] == [True, False]
-    assert results[1]["user"]["permissions"] == ["applications"]
+    assert users == [(owner.pk, True), (oauth_flow.panel.user.pk, False)]
+    assert body["user"]["permissions"] == ["applications"]
 
 
 def test_a_person_who_does_not_manage_the_staff_sees_only_themselves(oauth_flow: OAuthFlow, shop: Shop) -> None:
     Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.PREMIUM)
     App.objects.filter(pk=oauth_flow.app.pk).update(distribution="custom")
-    person = oauth_flow.token(scope="read_users", **{"grant_options[]": ["per-user"]})["access_token"]
+    person = oauth_flow.person_token(scope="read_users")
 
     assert [get_status(person, path) for path in ("users/current.json", "users.json")] == [200, 403]

@@ -1,5 +1,3 @@
-"""Tests for one-time app purchases: requests, decisions that are final, and webhooks for the requesting app only."""
-
 import json
 from datetime import timedelta
 from decimal import Decimal
@@ -23,15 +21,11 @@ from tests.support.types import JsonObject
 from tests.support.webhooks import make_subscription
 
 TOPIC = "app_purchases_one_time/update"
+BY: JsonObject = {"actor": "system", "at": timezone.now()}
 MEMBERS = {"admin_graphql_api_id", "name", "status", "admin_graphql_api_shop_id", "created_at", "updated_at"}
 
 
-def get_actor_arguments() -> JsonObject:
-    return {"actor": "system", "at": timezone.now()}
-
-
 def get_deliveries(shop: Shop) -> list[tuple[int, JsonObject]]:
-    """Return the app id and the purchase of each delivery."""
     while fan_out.create_deliveries().events:
         continue
     with shop_scope(shop):
@@ -48,7 +42,7 @@ def test_webhooks_for_every_step_go_to_the_requesting_app_only(shop: Shop) -> No
 
     purchase = make_purchase(mine, name="Setting up")
     with shop_scope(mine.shop):
-        purchases.decide_purchase(purchase, approve=True, **get_actor_arguments())
+        purchases.decide_purchase(purchase, approve=True, **BY)
 
     deliveries = get_deliveries(shop)
     assert [app for app, _ in deliveries] == [mine.app_id, mine.app_id]
@@ -62,10 +56,10 @@ def test_webhooks_for_every_step_go_to_the_requesting_app_only(shop: Shop) -> No
 def test_a_purchase_is_decided_once(in_shop: Shop) -> None:
     purchase = make_purchase(factories.make_installation(in_shop, ()))
     stale = AppPurchase.objects.get(pk=purchase.pk)
-    purchases.decide_purchase(purchase, approve=False, **get_actor_arguments())
+    purchases.decide_purchase(purchase, approve=False, **BY)
 
     with pytest.raises(purchases.AlreadyDecided, match=r"^The purchase is already declined\.$"):
-        purchases.decide_purchase(stale, approve=True, **get_actor_arguments())
+        purchases.decide_purchase(stale, approve=True, **BY)
 
     assert AppPurchase.objects.get().status == "declined"
     assert Event.objects.filter(topic=TOPIC).count() == 2
@@ -101,7 +95,7 @@ def test_invalid_purchases_are_refused_with_their_field(in_shop: Shop) -> None:
         with pytest.raises(purchases.InvalidPurchase) as refused:
             make_purchase(installation, **values)
         assert list(refused.value.errors) == [field], values
-    app_installation.uninstall_app(installation, **get_actor_arguments())
+    app_installation.uninstall_app(installation, **BY)
     with pytest.raises(app_installation.NotInstalled):
         make_purchase(installation)
 

@@ -21,15 +21,10 @@ from apps.core.tenancy.scope import shop_scope
 from apps.orders.models import Order
 from tests.support import factories
 from tests.support.servers.concurrent_clients import PREFIX
-from tests.support.servers.live import LiveServer, find_free_port, get_database_url, stop_process
-from tests.support.timing import scale_for_soak, wait_until
+from tests.support.servers.live import LiveServer, find_free_port, get_database_url, run_server
+from tests.support.timing import SOAK_MARKS, scale_for_soak, wait_until
 
-pytestmark = [
-    pytest.mark.soak,
-    pytest.mark.postgres,
-    pytest.mark.timeout(0),
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = SOAK_MARKS
 
 RATE = float(os.environ.get("SOAK_WRITES", "50"))
 SECONDS = float(os.environ.get("SOAK_SECONDS") or scale_for_soak(60))
@@ -38,8 +33,6 @@ P95_SECONDS = 1.0
 
 
 class StoppableRedis:
-    """A Redis server that a test can stop."""
-
     def __init__(self) -> None:
         self.port = find_free_port()
         self.start()
@@ -99,20 +92,24 @@ def test_writes_go_on_while_the_broker_is_away(
 ) -> None:
     token = factories.make_token(factories.make_installation(shop))
     environment = {"BROKER_URL": f"redis://127.0.0.1:{broker.port}/0", "EMAIL_URL": "dummymail://"}
-    server = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", **environment)
-    server.wait()
-    processes = [server.start(f"backoffice.entrypoints.{name}") for name in ("worker", "scheduler")]
-    sellers = OrderClients(server, token)
-    try:
-        wait_until(lambda: len(sellers.statuses), (2 * RATE).__le__, seconds=60)
-        broker.kill()
-        first = len(sellers.seconds)
-        time.sleep(SECONDS)
-        last = len(sellers.seconds)
-        broker.start()
-        time.sleep(5)
-    finally:
-        sellers.stop()
+    with (
+        run_server(get_database_url(), tmp_path, "worker", "scheduler", WEB_PROCESSES="2", **environment) as server,
+        shop_scope(shop),
+    ):
+        sellers = OrderClients(server, token)
+        try:
+            wait_until(lambda: len(sellers.statuses), (2 * RATE).__le__, seconds=60)
+            broker.kill()
+            first = len(sellers.seconds)
+            time.sleep(SECONDS)
+            last = len(sellers.seconds)
+            broker.start()
+            time.sleep(5)
+        finally:
+            sellers.stop()
+        receipts = Job.objects.filter(task="orders.receipt")
+        wait_until(lambda: receipts.exclude(state=Job.State.DONE).count(), (0).__eq__, seconds=180)
+        stored = Order.objects.count(), receipts.count()
 
     away = sellers.seconds[first:last]
     hundredths = statistics.quantiles(away, n=100)
@@ -123,11 +120,4 @@ def test_writes_go_on_while_the_broker_is_away(
         )
     assert set(sellers.statuses) == {201}
     assert hundredths[94] < P95_SECONDS
-    with shop_scope(shop):
-        assert Order.objects.count() == len(sellers.statuses)
-        receipts = Job.objects.filter(task="orders.receipt")
-        wait_until(lambda: receipts.exclude(state=Job.State.DONE).count(), (0).__eq__, seconds=180)
-        assert receipts.count() == len(sellers.statuses)
-    for process in processes:
-        stop_process(process)
-    server.stop()
+    assert stored == (len(sellers.statuses), len(sellers.statuses))

@@ -9,7 +9,6 @@ import os
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +23,10 @@ from tests.soak.test_kills import COMPLETION_SECONDS, TOPIC, OrderWriters
 from tests.support import factories
 from tests.support.databases.postgres_pair import PostgresPair, run_pair
 from tests.support.servers.live import LiveServer, get_database_url, stop_process
-from tests.support.timing import scale_for_soak, wait_until
+from tests.support.timing import SOAK_MARKS, scale_for_soak, wait_until
 from tests.support.webhooks import make_subscription
 
-pytestmark = [
-    pytest.mark.soak,
-    pytest.mark.postgres,
-    pytest.mark.timeout(0),
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = SOAK_MARKS
 
 WITHIN_SECONDS = 30.0
 # Seconds of load between the recovery of both servers and the next kill.
@@ -41,12 +35,6 @@ _LEFT = """
     SELECT (SELECT count(*) FROM jobs_job WHERE state IN ('waiting', 'running'))
     + (SELECT count(*) FROM webhooks_pending) + (SELECT count(*) FROM webhooks_delivery WHERE state <> 'done')
 """
-
-
-@pytest.fixture
-def pair(transactional_db: None) -> Iterator[PostgresPair]:
-    with run_pair() as servers:
-        yield servers
 
 
 def run_query(pair: PostgresPair, sql: str) -> list[Any]:
@@ -69,12 +57,12 @@ def fail_over(pair: PostgresPair, writers: OrderWriters) -> float:
 
 
 def test_a_killed_primary_is_replaced_and_loses_no_write(
-    shop: Shop, pair: PostgresPair, tmp_path: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
+    transactional_db: None, shop: Shop, tmp_path: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     token = factories.make_token(factories.make_installation(shop, ("write_orders",)))
     listener = factories.make_installation(shop, ("read_orders",))
-    with WebhookReceiver([listener.app.api_secret]) as catcher:
+    with run_pair() as pair, WebhookReceiver([listener.app.api_secret]) as catcher:
         make_subscription(listener, catcher.url, topic=TOPIC)
         copy_database(get_database_url(), pair.url)
         server = LiveServer(pair.url, tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", WORKERS="1")
@@ -94,9 +82,9 @@ def test_a_killed_primary_is_replaced_and_loses_no_write(
         for process in processes:
             stop_process(process)
         server.stop()
+        notes = Counter(run_query(pair, "SELECT note FROM orders_order"))
+        events = run_query(pair, f"SELECT count(*) FROM events_event WHERE topic = '{TOPIC}'")
 
-    notes = Counter(run_query(pair, "SELECT note FROM orders_order"))
-    events = run_query(pair, f"SELECT count(*) FROM events_event WHERE topic = '{TOPIC}'")
     delivered_notes = {json.loads(request.body)["note"] for request in catcher.requests}
     with capsys.disabled():
         print(  # noqa: T201

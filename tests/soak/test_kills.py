@@ -29,16 +29,11 @@ from apps.orders.models import Order
 from apps.webhooks.models import Delivery, Pending
 from tests.support import factories
 from tests.support.servers.concurrent_clients import PREFIX
-from tests.support.servers.live import LiveServer, get_database_url, stop_process
-from tests.support.timing import scale_for_soak, wait_until
+from tests.support.servers.live import LiveServer, get_database_url, run_server
+from tests.support.timing import SOAK_MARKS, scale_for_soak, wait_until
 from tests.support.webhooks import make_subscription
 
-pytestmark = [
-    pytest.mark.soak,
-    pytest.mark.postgres,
-    pytest.mark.timeout(0),
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = SOAK_MARKS
 
 TOPIC = "orders/create"
 EVERY_SECONDS = 5.0
@@ -57,17 +52,12 @@ class KillableProcesses:
     def __init__(self, server: LiveServer) -> None:
         self.server = server
         self.workers = [self._worker(), self._worker()]
-        self.others = [
-            server.start("backoffice.entrypoints.webhooks"),
-            server.start("backoffice.entrypoints.scheduler"),
-        ]
         self.killed: Counter[str] = Counter()
 
     def _worker(self) -> subprocess.Popen[bytes]:
         return self.server.start("backoffice.entrypoints.worker")
 
     def kill_web(self) -> None:
-        """Kill a random web process."""
         if process_ids := get_child_processes(self.server.process.pid):
             os.kill(random.choice(process_ids), signal.SIGKILL)
             self.killed["web"] += 1
@@ -81,19 +71,11 @@ class KillableProcesses:
         self.workers.append(self._worker())
         self.killed["worker"] += 1
 
-    def stop(self) -> None:
-        for process in (*self.others, *self.workers):
-            stop_process(process)
-
 
 @pytest.fixture
 def killable_processes(transactional_db: None, tmp_path: Path) -> Iterator[KillableProcesses]:
-    server = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", WORKERS="1")
-    server.wait()
-    running = KillableProcesses(server)
-    yield running
-    running.stop()
-    server.stop()
+    with run_server(get_database_url(), tmp_path, "webhooks", "scheduler", WEB_PROCESSES="2", WORKERS="1") as server:
+        yield KillableProcesses(server)
 
 
 class OrderWriters:
@@ -142,7 +124,6 @@ class OrderWriters:
 
 
 def count_pending(shop: Shop) -> int:
-    """Return the number of jobs, events and deliveries that are not done."""
     with shop_scope(shop):
         job_count = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING)).count()
         return job_count + Pending.objects.count() + Delivery.objects.exclude(state=Delivery.State.DONE).count()

@@ -19,16 +19,11 @@ from benchmarks.data import fill_customers
 from benchmarks.servers import RunningServer
 from tests.support import factories
 from tests.support.servers.concurrent_clients import ApiRequest, RequestStatistics, send_at_rate
-from tests.support.servers.live import LiveServer, get_database_url, stop_process
+from tests.support.servers.live import LiveServer, get_database_url, run_server, stop_process
 from tests.support.servers.process_monitor import ProcessMonitor
-from tests.support.timing import scale_for_soak
+from tests.support.timing import SOAK_MARKS, scale_for_soak
 
-pytestmark = [
-    pytest.mark.soak,
-    pytest.mark.postgres,
-    pytest.mark.timeout(0),
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = SOAK_MARKS
 
 RATE = float(os.environ.get("SOAK_RATE", "100"))
 SHOPS = int(os.environ.get("SOAK_SHOPS", "10"))
@@ -43,8 +38,6 @@ READS = (
 
 
 class LoadedServer:
-    """A server with filled shops, and the requests to load it."""
-
     def __init__(self, server: LiveServer, tokens: list[str]) -> None:
         self.server, self.tokens = server, tokens
 
@@ -54,7 +47,6 @@ class LoadedServer:
         return send_at_rate(port, tokens, self._choose, rate=rate, seconds=seconds, callers=callers, fates=fates)
 
     def memory(self) -> float:
-        """Return the memory of the largest web process in megabytes."""
         return RunningServer("soak", self.server.port, self.server.process, 0).memory()
 
     @staticmethod
@@ -63,16 +55,13 @@ class LoadedServer:
         customer_index = shop_index * CUSTOMERS + chance.randint(1, CUSTOMERS)
         if chance.random() < 0.9:
             return ApiRequest("GET", chance.choice(READS).format(id=customer_index))
+        word = f"{chance.getrandbits(60):x}"
         return chance.choice(
             [
-                ApiRequest(
-                    "POST", "customers.json", {"customer": {"email": f"soak-{chance.getrandbits(60):x}@example.com"}}
-                ),
+                ApiRequest("POST", "customers.json", {"customer": {"email": f"soak-{word}@example.com"}}),
                 ApiRequest("POST", "orders.json", {"order": ORDER}),
                 ApiRequest("POST", "products.json", {"product": {"title": "Mug", "variants": [{"price": "10.00"}]}}),
-                ApiRequest(
-                    "PUT", f"customers/{customer_index}.json", {"customer": {"note": f"{chance.getrandbits(60):x}"}}
-                ),
+                ApiRequest("PUT", f"customers/{customer_index}.json", {"customer": {"note": word}}),
             ]
         )
 
@@ -91,11 +80,8 @@ def loaded_server(transactional_db: None, tmp_path: Path) -> Iterator[LoadedServ
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     # With a small render cache, the cache is full before the measurement begins.
-    environment = {"BACKOFFICE_RENDER_CACHE_MB": "4"}
-    server = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", **environment)
-    server.wait()
-    yield LoadedServer(server, tokens)
-    server.stop()
+    with run_server(get_database_url(), tmp_path, WEB_PROCESSES="2", BACKOFFICE_RENDER_CACHE_MB="4") as server:
+        yield LoadedServer(server, tokens)
 
 
 Printed = Callable[[str], None]

@@ -5,7 +5,6 @@ See check L1 in docs/reliability.md.
 
 import os
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from tests.support.servers.concurrent_clients import (
     send_at_rate,
     send_concurrently,
 )
-from tests.support.servers.live import LiveServer, get_database_url
+from tests.support.servers.live import get_database_url, run_server
 from tests.support.timing import scale_for_soak
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(0), pytest.mark.django_db(transaction=True)]
@@ -27,44 +26,23 @@ SECONDS = float(os.environ.get("SOAK_RATE_SECONDS") or scale_for_soak(60))
 SHOP = ApiRequest("GET", "shop.json")
 
 
-@pytest.fixture
-def run_server(transactional_db: None, tmp_path: Path) -> Iterator[Callable[[int], LiveServer]]:
-    """Return a function that starts a server with the default rate limit: ``run_server(processes)``."""
-    started: list[LiveServer] = []
-
-    def start(processes: int) -> LiveServer:
-        server = LiveServer(
-            get_database_url(),
-            tmp_path,
-            BACKOFFICE_BRAND="platform",
-            BACKOFFICE_RATE_LIMIT="on",
-            WEB_PROCESSES=str(processes),
-        )
-        started.append(server)
-        server.wait()
-        return server
-
-    yield start
-    for server in started:
-        server.stop()
-
-
 @pytest.mark.parametrize("processes", [1, 4])
-def test_eighty_at_once_and_then_two_per_second(run_server: Callable[[int], LiveServer], processes: int) -> None:
+def test_eighty_at_once_and_then_two_per_second(transactional_db: None, tmp_path: Path, processes: int) -> None:
     shop, other = factories.make_shop(), factories.make_shop(domain="other.example", name="Other")
     tokens = [factories.make_token(factories.make_installation(owner)) for owner in (shop, shop, other)]
-    server = run_server(processes)
-    # Warm up every process before the measurement, without filling the first token's bucket.
-    send_at_rate(server.port, tokens[1:], lambda *_: SHOP, rate=8, seconds=5, callers=8)
+    environment = {"BACKOFFICE_RATE_LIMIT": "on", "WEB_PROCESSES": str(processes)}
+    with run_server(get_database_url(), tmp_path, **environment) as server:
+        # Warm up every process before the measurement, without filling the first token's bucket.
+        send_at_rate(server.port, tokens[1:], lambda *_: SHOP, rate=8, seconds=5, callers=8)
 
-    burst = send_concurrently(server.port, tokens[0], SHOP, 80)
-    other_statistics = RequestStatistics()
-    for token in tokens[1:]:
-        caller = PersistentClient(server.port, token, other_statistics)
-        caller.call(SHOP)
-        caller.close()
-    time.sleep(max(float(headers["Retry-After"]) for headers in burst.headers))
-    after = send_at_rate(server.port, tokens[:1], lambda *_: SHOP, rate=2, seconds=SECONDS, callers=2)
+        burst = send_concurrently(server.port, tokens[0], SHOP, 80)
+        other_statistics = RequestStatistics()
+        for token in tokens[1:]:
+            caller = PersistentClient(server.port, token, other_statistics)
+            caller.call(SHOP)
+            caller.close()
+        time.sleep(max(float(headers["Retry-After"]) for headers in burst.headers))
+        after = send_at_rate(server.port, tokens[:1], lambda *_: SHOP, rate=2, seconds=SECONDS, callers=2)
 
     # The bucket leaks while the eighty requests arrive, so a few more than 40 requests succeed.
     assert set(burst.statuses) == {200, 429}

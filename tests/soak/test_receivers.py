@@ -19,16 +19,11 @@ from apps.demo.webhook_receiver import WebhookReceiver
 from apps.webhooks.models import Delivery, Pending
 from tests.support import factories
 from tests.support.servers.concurrent_clients import ApiRequest, send_at_rate
-from tests.support.servers.live import LiveServer, get_database_url, stop_process
-from tests.support.timing import scale_for_soak, wait_until
+from tests.support.servers.live import LiveServer, get_database_url, run_server
+from tests.support.timing import SOAK_MARKS, scale_for_soak, wait_until
 from tests.support.webhooks import make_subscription
 
-pytestmark = [
-    pytest.mark.soak,
-    pytest.mark.postgres,
-    pytest.mark.timeout(0),
-    pytest.mark.django_db(transaction=True),
-]
+pytestmark = SOAK_MARKS
 
 RECEIVERS = 5
 # Maximum seconds from the last write to the last delivery.
@@ -37,12 +32,8 @@ DELIVERY_SECONDS = 60
 
 @pytest.fixture
 def server(transactional_db: None, tmp_path: Path) -> Iterator[LiveServer]:
-    running = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2")
-    running.wait()
-    dispatcher = running.start("backoffice.entrypoints.webhooks")
-    yield running
-    stop_process(dispatcher)
-    running.stop()
+    with run_server(get_database_url(), tmp_path, "webhooks", WEB_PROCESSES="2") as running:
+        yield running
 
 
 def build_write(_: int, chance: random.Random) -> ApiRequest:
@@ -50,7 +41,6 @@ def build_write(_: int, chance: random.Random) -> ApiRequest:
 
 
 def count_pending(shop: Shop) -> int:
-    """Return the number of events and deliveries that are not done."""
     with shop_scope(shop):
         return Pending.objects.count() + Delivery.objects.exclude(state=Delivery.State.DONE).count()
 

@@ -1,10 +1,7 @@
-"""Tests for error reports to Sentry over a real socket: required and forbidden content."""
-
 import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +10,7 @@ from django.conf import settings
 
 from backoffice.observability import heartbeat
 from tests.support.servers.telemetry import run_telemetry_server
+from tests.support.timing import wait_until
 
 FAILS = """
 import django
@@ -35,23 +33,22 @@ sentry_sdk.flush(10)
 
 @pytest.fixture
 def sentry() -> Iterator[tuple[str, list[str]]]:
-    """Yield a Sentry URL and the list of received reports."""
     bodies: list[str] = []
 
     with run_telemetry_server(lambda body: bodies.append(body.decode())) as port:
         yield f"http://key@127.0.0.1:{port}/1", bodies
 
 
+def build_environment(folder: Path, **env: str) -> dict[str, str]:
+    own = {"BACKOFFICE_DATA_DIR": str(folder), "TMPDIR": str(folder), "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
+    return {**os.environ, **own, **env}
+
+
 def run_code(code: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *(("-c", code) if "\n" in code else ("-m", *code.split()))],
         cwd=settings.BASE_DIR,
-        env={
-            **os.environ,
-            "BACKOFFICE_DATA_DIR": str(folder),
-            "DJANGO_SETTINGS_MODULE": "backoffice.settings",
-            **env,
-        },
+        env=build_environment(folder, **env),
         capture_output=True,
         text=True,
         timeout=120,
@@ -74,25 +71,19 @@ def test_an_error_report_has_no_personal_data(sentry: tuple[str, list[str]], tmp
 
 
 def test_processes_without_a_port_write_heartbeats(tmp_path: Path) -> None:
-    env = {**os.environ, "BACKOFFICE_DATA_DIR": str(tmp_path), "TMPDIR": str(tmp_path)}
-    before = run_code("backoffice.observability.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "backoffice.entrypoints.scheduler"], cwd=settings.BASE_DIR, env=env
-    )
+    command = [sys.executable, "-m", "backoffice.entrypoints.scheduler"]
+    before = run_code("backoffice.observability.heartbeat scheduler", tmp_path)
+    process = subprocess.Popen(command, cwd=settings.BASE_DIR, env=build_environment(tmp_path))
     try:
-        for _ in range(600):
-            if list(tmp_path.glob("backoffice-*-scheduler.alive")):
-                break
-            process.poll()
-            threading.Event().wait(0.1)
-        during = run_code("backoffice.observability.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
+        wait_until(lambda: list(tmp_path.glob("backoffice-*-scheduler.alive")), bool, seconds=60)
+        during = run_code("backoffice.observability.heartbeat scheduler", tmp_path)
     finally:
         process.terminate()
         process.wait(30)
     (beat,) = tmp_path.glob("backoffice-*-scheduler.alive")
     old = beat.stat().st_mtime - heartbeat.MAX_SILENCE_SECONDS - 1
     os.utime(beat, (old, old))
-    after = run_code("backoffice.observability.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
+    after = run_code("backoffice.observability.heartbeat scheduler", tmp_path)
     web = run_code("backoffice.observability.heartbeat web", tmp_path, PORT="1")
 
     assert (before.returncode, during.returncode, after.returncode) == (1, 0, 1)

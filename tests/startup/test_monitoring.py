@@ -1,5 +1,3 @@
-"""Tests for monitoring a running installation: Prometheus metrics, log lines and request ids."""
-
 import json
 import logging
 import re
@@ -27,33 +25,29 @@ from tests.support import factories
 from tests.support.servers.live import LiveServer, get_database_url
 
 TOKEN = "a-token-of-operators"
+AUTHORIZATION = {"Authorization": f"Bearer {TOKEN}"}
+REQUEST_ID = "0af7651916cd43dd8448eb211c80319c"
 SERIES = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 SAMPLES = Path(settings.BASE_DIR, "docs", "samples")
 
 
 class MonitoredServer(LiveServer):
-    """A server that writes its log to a file."""
-
     def spawn(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
         with (self.data_dir / "log").open("ab") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", module, *arguments], cwd=settings.BASE_DIR, env=self.env, stderr=log
-            )
+            command = [sys.executable, "-m", module, *arguments]
+            return subprocess.Popen(command, cwd=settings.BASE_DIR, env=self.env, stderr=log)
 
     def log(self) -> str:
-        """Return the contents of the log file."""
         return (self.data_dir / "log").read_text()
 
 
-def fetch_metrics(server: MonitoredServer, token: str = TOKEN) -> str:
-    with urlopen(
-        Request(f"{server.url}/metrics", headers={"Authorization": f"Bearer {token}"}), timeout=30
-    ) as response:
+def fetch_metrics(server: MonitoredServer) -> str:
+    request = Request(f"{server.url}/metrics", headers=AUTHORIZATION)
+    with urlopen(request, timeout=30) as response:
         return str(response.read().decode())
 
 
 def get_value(metrics: str, name: str, *labels: str) -> float:
-    """Return the sum of all series with this name and these labels."""
     return sum(
         float(number)
         for series, series_labels, number in SERIES.findall(metrics)
@@ -63,7 +57,6 @@ def get_value(metrics: str, name: str, *labels: str) -> float:
 
 @pytest.fixture
 def monitored_server(transactional_db: None, tmp_path: Path) -> Any:
-    """Run a server with two web processes, metrics and a log file."""
     started = MonitoredServer(
         get_database_url(),
         tmp_path,
@@ -88,11 +81,8 @@ def send_request(server: MonitoredServer, path: str, **headers: str) -> dict[str
 def test_metrics_add_up_over_the_processes(monitored_server: MonitoredServer, shop: Shop) -> None:
     token = factories.make_token(factories.make_installation(shop))
     for _ in range(20):
-        answered = send_request(
-            monitored_server,
-            "/admin/api/2026-07/shop.json?name=Ann",
-            **{"X-Shopify-Access-Token": token, "X-Request-Id": "0af7651916cd43dd8448eb211c80319c"},
-        )
+        headers = {"X-Shopify-Access-Token": token, "X-Request-Id": REQUEST_ID}
+        answered = send_request(monitored_server, "/admin/api/2026-07/shop.json?name=Ann", **headers)
     send_request(monitored_server, "/accounts/login/")
     with shop_scope(shop):
         Job.objects.create(shop=shop, task="none")
@@ -100,7 +90,7 @@ def test_metrics_add_up_over_the_processes(monitored_server: MonitoredServer, sh
     metrics = fetch_metrics(monitored_server)
 
     route = 'route="admin/api/<str:version>/shop.json"'
-    assert answered["X-Request-Id"] == "0af7651916cd43dd8448eb211c80319c"
+    assert answered["X-Request-Id"] == REQUEST_ID
     assert get_value(metrics, "backoffice_requests_total", route, 'status="200"', 'method="GET"') == 20
     assert get_value(metrics, "backoffice_request_seconds_count", route) == 20
     assert 0 < get_value(metrics, "backoffice_request_database_seconds_total", route) < 20
@@ -114,7 +104,7 @@ def test_metrics_add_up_over_the_processes(monitored_server: MonitoredServer, sh
     ours = [line for line in lines if line["logger"] == "backoffice.access" and line["path"].endswith("/shop.json")]
     assert len(ours) == 20
     assert {(line["request_id"], line["shop"], line["status"], line["method"]) for line in ours} == {
-        ("0af7651916cd43dd8448eb211c80319c", shop.pk, 200, "GET")
+        (REQUEST_ID, shop.pk, 200, "GET")
     }
     assert all(line["app"] and line["milliseconds"] > 0 and line["bytes"] > 0 for line in ours)
     assert token not in monitored_server.log()
@@ -122,7 +112,6 @@ def test_metrics_add_up_over_the_processes(monitored_server: MonitoredServer, sh
 
 
 def get_series_names(text: str) -> set[str]:
-    """Return the names of the series in an expression."""
     return {re.sub("_bucket$", "", name) for name in re.findall(r"\bbackoffice_\w+", text)}
 
 
@@ -148,10 +137,9 @@ def test_metrics_need_the_token(client: Client, settings: Settings) -> None:
     switched_off = client.get("/metrics").status_code
     settings.METRICS_TOKEN = TOKEN
 
-    assert switched_off == 404
-    assert client.get("/metrics").status_code == 401
-    assert client.get("/metrics", headers={"Authorization": "Bearer wrong"}).status_code == 401
-    assert client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+    asked: list[dict[str, str]] = [{}, {"Authorization": "Bearer wrong"}, AUTHORIZATION]
+    statuses = [client.get("/metrics", headers=headers).status_code for headers in asked]
+    assert (switched_off, statuses) == (404, [401, 401, 200])
 
 
 @pytest.mark.django_db
@@ -164,11 +152,10 @@ def test_an_unavailable_database_is_a_metric(
     settings.METRICS_TOKEN = TOKEN
     monkeypatch.setattr(database_gauges, "_collect_database_gauges", away)
     monkeypatch.setattr(connection, "close", lambda: None)
-    response = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    response = client.get("/metrics", headers=AUTHORIZATION)
 
-    assert response.status_code == 200
-    assert "backoffice_up 0.0" in response.content.decode()
-    assert "backoffice_jobs" not in response.content.decode()
+    text = response.content.decode()
+    assert (response.status_code, "backoffice_up 0.0" in text, "backoffice_jobs" in text) == (200, True, False)
 
 
 @pytest.mark.django_db
@@ -201,11 +188,8 @@ def test_lines_are_objects_without_secrets() -> None:
 
     line = json.loads(logs.JsonFormatter().format(record))
 
-    assert line["level"] == "ERROR"
-    assert line["request_id"] == "-"
-    assert "abcdefghijkl" not in json.dumps(line)
-    assert "hunter2" not in json.dumps(line)
-    assert "ValueError" in line["error"]
+    assert (line["level"], line["request_id"], "ValueError" in line["error"]) == ("ERROR", "-", True)
+    assert not [secret for secret in ("abcdefghijkl", "hunter2") if secret in json.dumps(line)]
 
 
 @pytest.mark.django_db

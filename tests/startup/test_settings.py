@@ -10,7 +10,6 @@ import pytest
 from django.conf import settings
 
 from tests.support.servers.live import find_free_port
-from tests.support.subtests import Subtests
 
 SECONDS = 60
 BAD = {
@@ -100,26 +99,23 @@ def test_every_bad_value_gives_one_sentence_that_names_its_variable(tmp_path: Pa
 
     lines = ended.stdout.splitlines()
     assert len(lines) == len(pairs), ended.stdout + ended.stderr
-    with Subtests() as subtest:
-        for (name, value), line in zip(pairs, lines, strict=True):
-            with subtest(name, value):
-                assert line.startswith("Backoffice cannot start: ")
-                assert name in line
+    wrong = [
+        (name, value, line)
+        for (name, value), line in zip(pairs, lines, strict=True)
+        if not line.startswith("Backoffice cannot start: ") or name not in line
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    "command",
     [
-        ["manage.py", "migrate"],
-        ["-m", "backoffice.entrypoints.serve"],
-        ["-m", "backoffice.entrypoints.worker"],
-        ["-m", "backoffice.entrypoints.scheduler"],
-        ["-m", "backoffice.entrypoints.webhooks"],
-        ["-m", "backoffice.entrypoints.run_all"],
+        "manage.py migrate",
+        *(f"-m backoffice.entrypoints.{name}" for name in ("serve", "worker", "scheduler", "webhooks", "run_all")),
     ],
 )
-def test_every_process_says_so_and_ends(tmp_path: Path, arguments: list[str]) -> None:
-    ended = run_product(tmp_path, *arguments, PORT=str(find_free_port()), BACKOFFICE_RATE_LIMIT="perhaps")
+def test_every_process_says_so_and_ends(tmp_path: Path, command: str) -> None:
+    ended = run_product(tmp_path, *command.split(), PORT=str(find_free_port()), BACKOFFICE_RATE_LIMIT="perhaps")
 
     assert_one_sentence(ended, "BACKOFFICE_RATE_LIMIT")
 

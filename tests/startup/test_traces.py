@@ -1,12 +1,9 @@
-"""Tests for traces sent to a collector over real sockets: spans of requests and jobs, and forbidden content."""
-
 import http.client
 import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,35 +15,26 @@ from backoffice.observability.tracing import SENT_ATTRIBUTES
 from tests.support import factories
 from tests.support.servers.live import WORKER, LiveServer, get_database_url
 from tests.support.servers.telemetry import run_telemetry_server
-from tests.support.timing import get_time_limit
+from tests.support.timing import wait_until
 from tests.support.types import JsonObject
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 
 class Collector(list[Any]):
-    """The spans that a collector received."""
-
     def __init__(self) -> None:
         self.text = ""
 
-    def wait_for(self, matches: Callable[[Any], bool]) -> Any:
-        until = time.monotonic() + get_time_limit(30)
-        while time.monotonic() < until:
-            if matching := [span for span in list(self) if matches(span)]:
-                return matching[0]
-            time.sleep(0.1)
-        raise AssertionError([span.name for span in self])
+    def wait_for(self, name: str) -> Any:
+        return wait_until(lambda: [span for span in list(self) if span.name.endswith(name)], bool, seconds=30)[0]
 
 
 def get_attributes(span: Any) -> JsonObject:
-    """Return the attributes of a span."""
     return {attribute.key: attribute.value.int_value or attribute.value.string_value for attribute in span.attributes}
 
 
 @pytest.fixture
 def collector() -> Iterator[tuple[str, Collector]]:
-    """Yield a collector's URL and the received spans."""
     spans = Collector()
 
     def take(body: bytes) -> None:
@@ -60,7 +48,6 @@ def collector() -> Iterator[tuple[str, Collector]]:
 
 @pytest.fixture
 def traced_server(transactional_db: None, collector: tuple[str, Collector], tmp_path: Path) -> Iterator[LiveServer]:
-    """Run a server that exports spans twice per second."""
     started = LiveServer(
         get_database_url(),
         tmp_path,
@@ -75,10 +62,9 @@ def traced_server(transactional_db: None, collector: tuple[str, Collector], tmp_
 
 def send_request(server: LiveServer, path: str, token: str, *, source: str = "127.0.0.1", body: object = None) -> None:
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30, source_address=(source, 0))
-    headers = {"X-Shopify-Access-Token": token, "traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
-    if body is not None:
-        headers["Content-Type"] = "application/json"
-    client.request("GET" if body is None else "POST", path, json.dumps(body) if body is not None else None, headers)
+    own = {"X-Shopify-Access-Token": token, "traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
+    headers = {**own, "Content-Type": "application/json"}
+    client.request("POST" if body else "GET", path, json.dumps(body) if body else None, headers)
     response = client.getresponse()
     assert response.status in {200, 201}, response.read()
     client.close()
@@ -94,23 +80,17 @@ def test_traces_contain_no_personal_data(traced_server: LiveServer, collector: t
 
     send_request(traced_server, "/admin/api/2026-07/customers/search.json?query=ann@example.com", token)
     send_request(traced_server, "/admin/api/2026-07/shop.json", token, source="127.0.0.2")
-    send_request(
-        traced_server,
-        "/admin/api/2026-07/orders.json",
-        token,
-        body={"order": {"line_items": [{"title": "Mug", "price": "1"}]}},
-    )
+    order = {"line_items": [{"title": "Mug", "price": "1"}]}
+    send_request(traced_server, "/admin/api/2026-07/orders.json", token, body={"order": order})
 
-    search = spans.wait_for(lambda span: span.name.endswith("customers/search.json"))
-    proxied = spans.wait_for(lambda span: span.name.endswith("/shop.json"))
-    job = spans.wait_for(lambda span: span.name == "fulfillment.route")
+    search, proxied = spans.wait_for("customers/search.json"), spans.wait_for("/shop.json")
+    job = spans.wait_for("fulfillment.route")
     facts = get_attributes(search)
     assert search.name == "GET " + facts["http.route"]
     assert (facts["http.request.method"], facts["http.response.status_code"]) == ("GET", 200)
     assert (facts["backoffice.shop"], facts["backoffice.app"]) == (str(shop.pk), str(installation.app_id))
-    statements = [
-        get_attributes(span)["db.query.text"] for span in list(spans) if span.parent_span_id == search.span_id
-    ]
+    queries = [span for span in list(spans) if span.parent_span_id == search.span_id]
+    statements = [get_attributes(span)["db.query.text"] for span in queries]
     assert [text for text in statements if text.startswith("SELECT") and "customers_customer" in text]
     assert [span for span in list(spans) if span.parent_span_id == job.span_id]
     assert get_attributes(job)["backoffice.shop"] == str(shop.pk)

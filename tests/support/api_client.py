@@ -1,5 +1,3 @@
-"""A client for the REST API with one access token."""
-
 import json
 import re
 from collections.abc import Callable
@@ -62,7 +60,6 @@ ClientWith = Callable[..., ApiClient]
 
 
 def get_errors(response: Response) -> dict[str, list[str]]:
-    """Return the errors by field in a response with status 422."""
     assert response.status_code == 422, response.content
     return response.json()["errors"]
 

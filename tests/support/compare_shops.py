@@ -20,7 +20,6 @@ _ID = re.compile(r"(?<!\+)\b1\d{6}\b")
 
 
 def remove_ids(text: str) -> str:
-    """Return the text with a placeholder for each id."""
     return _ID.sub("an id", text)
 
 
@@ -32,7 +31,6 @@ class ShopTables:
         self.places: dict[type[models.Model], dict[int, int]] = {}
 
     def dump(self) -> dict[str, list[str]]:
-        """Return the rows of each table as sorted strings."""
         with shop_scope(self.shop):
             tables = {model._meta.label: sorted(map(self._row, model.rows())) for model in _models()}
         return {label: rows for label, rows in tables.items() if rows}

@@ -7,7 +7,6 @@ from apps.fulfillment.models.orders import STATES, RequestStatus
 
 
 def iterate_states() -> Iterator[State]:
-    """Yield all valid combinations of status and request status."""
     for status, requests in STATES.items():
         for request in requests:
             yield status, request
@@ -17,7 +16,6 @@ _STATUS_ORDER = tuple(STATES)
 
 
 def render_diagram() -> str:
-    """Render the table as a Mermaid state diagram."""
     arrows: dict[tuple[str, str], list[str]] = {}
     for rule in TABLE:
         for before in sorted(rule.statuses, key=_STATUS_ORDER.index):
@@ -31,7 +29,6 @@ def render_diagram() -> str:
 
 
 def render_table() -> str:
-    """Render the table in Markdown."""
     rows = ["| action | where | by | from | to |", "|---|---|---|---|---|"]
     for rule in TABLE:
         location = "everywhere" if rule.places == frozenset(ManagedBy) else next(iter(rule.places)).value

@@ -1,5 +1,3 @@
-"""Requests to the GraphQL API."""
-
 from typing import Any
 
 from tests.support.api_client import ApiClient
@@ -10,15 +8,13 @@ def execute(api: ApiClient, query: str, variables: object = None, **rest: object
     response = api.post("graphql.json", {"query": query, "variables": variables, **rest})
     assert response.status_code == 200, response.content
     assert response["Content-Type"] == "application/json; charset=utf-8"
-    result: JsonObject = response.json()
-    return result
+    return response.json()
 
 
 def get_data(api: ApiClient, query: str, variables: Any = None, **rest: object) -> JsonObject:
     result = execute(api, query, variables, **rest)
     assert "errors" not in result, result["errors"]
-    data_: JsonObject = result["data"]
-    return data_
+    return result["data"]
 
 
 def get_error_codes(result: JsonObject) -> list[str]:

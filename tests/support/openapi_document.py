@@ -47,9 +47,7 @@ KNOWN: Mapping[str, Schema] = {
 def make_rows(shop: Shop, app: App) -> Ids:
     """Create some rows of each type and return the ids by path segment. Nested ids are those of the first parent row.
 
-    Args:
-        shop: The shop to create rows in.
-        app: The owner of rows that only one app may change.
+    ``app`` owns the rows that only one app may change.
     """
     with shop_scope(shop):
         products = [make_product(f"Mug {number}", prices=("5.00", "7.00", "9.00")) for number in range(4)]
@@ -103,22 +101,17 @@ def write_description(ids: Ids, path: Path) -> Path:
             _narrow(schemas[name], ids)
     for address, operations in document["paths"].items():
         for operation in operations.values():
-            operation["parameters"] = [
-                {**_without_example(parameter), "schema": _parameter(address, parameter, ids)}
-                for parameter in operation["parameters"]
-                if parameter["name"] != "page_info"
-            ]
+            # The examples contain ids of the demo shop.
+            operation["parameters"] = [part for part in operation["parameters"] if part["name"] != "page_info"]
+            for parameter in operation["parameters"]:
+                parameter.pop("example", None)
+                parameter["schema"] = _parameter(address, parameter, ids)
             if "requestBody" in operation:
-                content = operation["requestBody"]["content"]
-                content["application/json"] = _without_example(content["application/json"])
-                _narrow(content["application/json"]["schema"], ids)
+                body = operation["requestBody"]["content"]["application/json"]
+                body.pop("example", None)
+                _narrow(body["schema"], ids)
     path.write_text(json.dumps(document))
     return path
-
-
-def _without_example(declaration: Schema) -> Schema:
-    """Return the parameter without its example, which contains ids of the demo shop."""
-    return {name: value for name, value in declaration.items() if name != "example"}
 
 
 def _parameter(address: str, parameter: Schema, ids: Ids) -> Schema:
@@ -136,7 +129,6 @@ def _parameter(address: str, parameter: Schema, ids: Ids) -> Schema:
 
 
 def _narrow(schema: Schema, ids: Ids) -> None:
-    """Limit all properties in a schema to valid values, at any depth."""
     members: Schema = schema.get("properties", {})
     for name, member in members.items():
         members[name] = _member(name, member, ids, required=name in schema.get("required", ()))

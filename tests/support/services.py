@@ -45,12 +45,10 @@ def is_postgres() -> bool:
 
 
 def get_redis_url() -> str | None:
-    """Return the URL of the Redis server for tests, or None."""
     return os.environ.get("TEST_REDIS_URL") or ("redis://127.0.0.1:6379/15" if is_listening(6379) else None)
 
 
 def get_rabbitmq_url() -> str | None:
-    """Return the URL of the RabbitMQ server for tests, or None."""
     return os.environ.get("TEST_RABBITMQ_URL") or (
         "amqp://guest:guest@127.0.0.1:5672//" if is_listening(5672) else None
     )
@@ -75,7 +73,6 @@ def find_node_packages() -> str | None:
 
 
 def is_listening(port: int) -> bool:
-    """Return True if a process on this machine listens on the port."""
     with socket.socket() as probe:
         probe.settimeout(0.5)
         return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -23,29 +23,22 @@ Fill = Callable[[Shop], object]
 
 
 def make_acme() -> Shop:
-    """Create the shop that tests use by default."""
     return factories.make_shop(domain="acme.example", name="Acme", timezone="America/New_York")
 
 
 def uses_shop(test: pytest.Item) -> bool:
-    """Return True if a test uses the shop and does not need its own transactions."""
     names = set(getattr(test, "fixturenames", ()))
     mark = test.get_closest_marker("django_db")
     return "shop" in names and not names & TRANSACTIONAL and not (mark and mark.kwargs.get("transaction"))
 
 
 def get_fill(test: pytest.Item) -> Fill | None:
-    """Return the function that adds rows to the shop for a test, or None."""
     mark = test.get_closest_marker("shop_with")
     return mark.kwargs["fill"] if mark else None
 
 
 class SharedShop:
-    """The shared shop of this process and its transaction.
-
-    Attributes:
-        filled: The result of ``fill``. It is shared by several tests, so ``fill`` must return keys instead of objects.
-    """
+    """The shared shop of this process and its transaction."""
 
     blocker: DjangoDbBlocker
 
@@ -53,15 +46,14 @@ class SharedShop:
         self._transaction: transaction.Atomic | None = None
         self._pk = 0
         self._fill: Fill | None = None
+        # The result of ``fill``. It is shared by several tests, so ``fill`` must return keys instead of objects.
         self.filled: object = None
 
     @property
     def is_open(self) -> bool:
-        """Return True if the shop exists and its transaction is open."""
         return self._transaction is not None
 
     def suits(self, test: pytest.Item) -> bool:
-        """Return True if a test can use the shop in its current state."""
         return uses_shop(test) and get_fill(test) is self._fill
 
     def open(self, fill: Fill | None) -> None:
@@ -78,11 +70,9 @@ class SharedShop:
             self.filled = fill(shop) if fill else None
 
     def fetch(self) -> Shop:
-        """Return the shop from the database."""
         return Shop.objects.get(pk=self._pk)
 
     def close(self) -> None:
-        """Roll back the transaction, which deletes the shop."""
         if self._transaction is not None:
             with self.blocker.unblock():
                 transaction.set_rollback(True)

@@ -1,5 +1,3 @@
-"""Check many values in one test and report every failing value."""
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -36,6 +34,5 @@ class Subtests:
         assert self.tried, "nothing was tried"
         if self._failed:
             lines = [f"{value}: {type(failure).__name__}: {failure!s:.500}" for value, failure in self._failed]
-            raise AssertionError("\n".join([f"{len(lines)} of {self.tried} values fail:", *lines])) from self._failed[
-                0
-            ][1]
+            message = "\n".join([f"{len(lines)} of {self.tried} values fail:", *lines])
+            raise AssertionError(message) from self._failed[0][1]

@@ -5,7 +5,15 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+import pytest
+
 Value = TypeVar("Value")
+SOAK_MARKS = [
+    pytest.mark.soak,
+    pytest.mark.postgres,
+    pytest.mark.timeout(0),
+    pytest.mark.django_db(transaction=True),
+]
 
 
 def scale_for_soak(full_size: float) -> int:

@@ -1,5 +1,3 @@
-"""Type aliases for tests."""
-
 from typing import Any, TypeAlias
 
 # A decoded JSON value, such as the body of a response. Tests read it by keys and indexes without narrowing its type.

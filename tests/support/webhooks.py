@@ -1,10 +1,9 @@
-"""Helpers for webhook tests: subscriptions, events, deliveries, and dispatchers that run during a test."""
-
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.db import connection
@@ -24,7 +23,6 @@ TOPIC = "blogs/create"
 
 
 def make_subscription(installation: Installation, uri: str, **values: object) -> Subscription:
-    """Create an app's webhook subscription, by default for new blogs."""
     expected = {"topic": TOPIC, "uri": uri, "api_version": "2026-07", **values}
     with shop_scope(Shop.objects.get(pk=installation.shop_id)):
         return subscriptions.create_subscription(installation, expected, actor="system", at=timezone.now())
@@ -38,9 +36,9 @@ def create_blogs(shop: Shop, count: int = 1, *, title: str = "News") -> None:
 
 
 @contextmanager
-def run_dispatchers(*, count: int = 1, slots: int = 200) -> Iterator[Dispatcher]:
+def run_dispatchers(*, count: int = 1) -> Iterator[Dispatcher]:
     """Run dispatchers within the block; yield the first dispatcher."""
-    running = [Dispatcher(slots) for _ in range(count)]
+    running = [Dispatcher(200) for _ in range(count)]
     threads = [threading.Thread(target=_run, args=(process,), daemon=True) for process in running]
     for thread in threads:
         thread.start()
@@ -64,40 +62,29 @@ def _run(dispatcher: Dispatcher) -> None:
 
 def wait_until_settled(shop: Shop, *, seconds: float = 15.0) -> dict[str, int]:
     """Wait until no delivery is due or in progress; return the number of deliveries by state."""
-    return wait_until(lambda: _states(shop), lambda states: not {"due", "leased"} & states.keys(), seconds=seconds)
-
-
-def _states(shop: Shop) -> dict[str, int]:
-    counts: dict[str, int] = {}
     with shop_scope(shop):
-        for state in Delivery.objects.values_list("state", flat=True):
-            counts[state] = counts.get(state, 0) + 1
-    return counts
+        states = Delivery.objects.values_list("state", flat=True)
+        return wait_until(lambda: Counter(states.all()), {"due", "leased"}.isdisjoint, seconds=seconds)
 
 
 URI = "https://apps.example.com/hooks"
 
 
-def make_delivery(
-    installation: Installation, subscription: Subscription | None = None, *, at: datetime | None = None, **values: Any
-) -> Delivery:
-    """Create a delivery with these values, and also a subscription if none is passed."""
+def make_delivery(installation: Installation, subscription: Subscription | None = None, **values: Any) -> Delivery:
     reported_subscription = subscription or make_subscription(installation, URI, topic="shop/update")
     with shop_scope(Shop.objects.get(pk=installation.shop_id)):
-        delivery = send_test_delivery(reported_subscription, shop_id=installation.shop_id, at=at or timezone.now())
+        delivery = send_test_delivery(reported_subscription, shop_id=installation.shop_id, at=timezone.now())
         Delivery.objects.filter(pk=delivery.pk).update(**values)
         delivery.refresh_from_db()
     return delivery
 
 
 def make_attempt(delivery: Delivery, **values: object) -> Attempt:
-    """Create a delivery attempt."""
     attempt: Attrs = {"number": 1, "outcome": "ok", "status": 200, "total_ms": 12, **values}
     with shop_scope(Shop.objects.get(pk=delivery.shop_id)):
         return Attempt.objects.create(delivery=delivery, shop_id=delivery.shop_id, **attempt)
 
 
 def make_due_again(shop: Shop) -> None:
-    """Set the retry time of all deliveries that wait for a retry to the past."""
     with shop_scope(shop):
         Delivery.objects.filter(state="retry").update(next_at=timezone.now() - timedelta(seconds=1))

@@ -20,7 +20,6 @@ MISSING = object()
 
 @cache
 def load_table(resource: str) -> Attrs:
-    """Return the wire table of a resource."""
     return json.loads((FOLDER / f"{resource}.json").read_text())
 
 
@@ -58,7 +57,6 @@ def find_misfits(resource: str, route: str, body: object) -> list[str]:
 
 
 def assert_fits(resource: str, route: str, body: object) -> None:
-    """Fail if a response has missing fields or fields with a wrong type."""
     assert find_misfits(resource, route, body) == []
 
 

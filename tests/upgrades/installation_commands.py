@@ -32,19 +32,15 @@ SCOPES = (
     "read_content,write_content,read_script_tags,write_script_tags,read_themes,write_themes"
 )
 PIXEL = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
-CHECKS = ("check_money", "check_stock", "check_blobs")
 
 
 def run_command(command: str, *arguments: str) -> str:
-    """Return the output of a management command."""
     output = io.StringIO()
     call_command(command, *arguments, stdout=output)
     return output.getvalue()
 
 
 class AppClient:
-    """A client with an app's access token."""
-
     def __init__(self, token: str) -> None:
         self._http = Client(headers={"X-Platform-Access-Token": token}, SERVER_NAME=DOMAIN)
 
@@ -61,60 +57,48 @@ class AppClient:
 
 
 def create_objects(token: str, mark: str) -> list[str]:
-    """Create an object of each type, and return the paths of the objects."""
     caller = AppClient(token)
-    picture = {"attachment": PIXEL, "filename": f"{mark}.gif"}
-    variants = [{"option1": "Red", "price": "19.95"}, {"option1": "Blue", "price": "21.50"}]
-    product = caller.post(
-        "products.json",
-        {
-            "product": {
-                "title": f"Chair {mark}",
-                "options": [{"name": "Color"}],
-                "variants": variants,
-                "images": [picture],
-            }
-        },
-    )
+    parts = {
+        "options": [{"name": "Color"}],
+        "variants": [{"option1": "Red", "price": "19.95"}, {"option1": "Blue", "price": "21.50"}],
+        "images": [{"attachment": PIXEL, "filename": f"{mark}.gif"}],
+    }
+    product = caller.post("products.json", {"product": {"title": f"Chair {mark}", **parts}})
     address = {"address1": "Main Street 1", "city": "Berlin", "country": "Germany", "zip": "10115"}
     customer = caller.post("customers.json", {"customer": {"email": f"{mark}@example.com", "addresses": [address]}})
     lines = [{"variant_id": variant["id"], "quantity": 2} for variant in product["variants"]]
     sales = [{"kind": "sale", "status": "success", "amount": "82.90"}]
-    order = caller.post(
-        "orders.json",
-        {"order": {"customer": {"id": customer["id"]}, "line_items": lines, "transactions": sales}},
-    )
+    buyer = {"id": customer["id"]}
+    order = caller.post("orders.json", {"order": {"customer": buyer, "line_items": lines, "transactions": sales}})
     blog = caller.post("blogs.json", {"blog": {"title": f"News {mark}"}})
     article = caller.post(f"blogs/{blog['id']}/articles.json", {"article": {"title": mark, "body_html": "<p>Text</p>"}})
-    source = f"https://scripts.example/{mark}.js"
-    tag = caller.post("script_tags.json", {"script_tag": {"event": "onload", "src": source}})
-    hook = {"topic": "orders/create", "address": "https://receiver.example/hook", "format": "json"}
-    subscription = caller.post("webhooks.json", {"webhook": {**hook, "address": f"{hook['address']}/{mark}"}})
+    tag = {"event": "onload", "src": f"https://scripts.example/{mark}.js"}
+    tag_id = caller.post("script_tags.json", {"script_tag": tag})["id"]
+    hook = {"topic": "orders/create", "address": f"https://receiver.example/hook/{mark}", "format": "json"}
+    subscription = caller.post("webhooks.json", {"webhook": hook})
     return [
         f"products/{product['id']}.json",
         f"customers/{customer['id']}.json",
         f"orders/{order['id']}.json",
         f"orders/{order['id']}/transactions.json",
         f"blogs/{blog['id']}/articles/{article['id']}.json",
-        f"script_tags/{tag['id']}.json",
+        f"script_tags/{tag_id}.json",
         f"webhooks/{subscription['id']}.json",
     ]
 
 
 def read_paths(token: str, paths: list[str]) -> dict[str, Any]:
-    """Return the API's response for each path."""
     caller = AppClient(token)
     return {path: caller.get(path) for path in paths}
 
 
 def run_checks() -> None:
     """Run the consistency checks. The first difference raises an error."""
-    for command in CHECKS:
+    for command in ("check_money", "check_stock", "check_blobs"):
         run_command(command)
 
 
 def fill_database() -> dict[str, Any]:
-    """Migrate an empty database and create a shop; return the access token and the responses."""
     run_command("migrate", "--verbosity", "0")
     run_command("create_shop", DOMAIN, "--name", "Kept", "--currency", "EUR", "--country", "DE")
     credentials = json.loads(run_command("create_app", "Kept app", "--shop", DOMAIN, "--scopes", SCOPES, "--json"))

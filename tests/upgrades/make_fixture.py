@@ -21,7 +21,6 @@ from tests.upgrades.paths import RELEASE, ROOT, run_inside, scratch_database
 
 
 def extract_release(ref: str, folder: Path) -> Path:
-    """Extract the files of a release from git into a folder."""
     packed = subprocess.run(["git", "archive", ref], cwd=ROOT, check=True, capture_output=True).stdout
     subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
     return folder
@@ -29,31 +28,28 @@ def extract_release(ref: str, folder: Path) -> Path:
 
 def dump_database(url: str) -> str:
     """Return the database as SQL for every version of psql, without commands that only new versions support."""
-    process = subprocess.run(
-        ["pg_dump", "--no-owner", "--no-privileges", "--inserts", "--column-inserts", url],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    command = ["pg_dump", "--no-owner", "--no-privileges", "--inserts", "--column-inserts", url]
+    dump = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     newer = ("\\restrict", "\\unrestrict", "SET transaction_timeout")
-    return "".join(line for line in process.stdout.splitlines(keepends=True) if not line.startswith(newer))
+    return "".join(line for line in dump.splitlines(keepends=True) if not line.startswith(newer))
+
+
+def pack_folder(name: str, data: Path) -> None:
+    with tarfile.open(RELEASE / name, "w:xz") as packed:
+        packed.add(data, arcname=".")
 
 
 def make_sqlite(code: Path, data: Path) -> Any:
-    """Fill a data folder with a SQLite database and create the archive."""
     facts = run_inside(code, data, f"sqlite:///{data / 'database.sqlite3'}", "fill")
-    with tarfile.open(RELEASE / "sqlite.tar.xz", "w:xz") as packed:
-        packed.add(data, arcname=".")
+    pack_folder("sqlite.tar.xz", data)
     return facts
 
 
 def make_postgres(code: Path, data: Path, server: str) -> Any:
-    """Fill a PostgreSQL database; create the dump and the archive of the data folder."""
     with scratch_database(server) as url:
         facts = run_inside(code, data, url, "fill")
         (RELEASE / "postgres.sql.xz").write_bytes(lzma.compress(dump_database(url).encode()))
-    with tarfile.open(RELEASE / "postgres-files.tar.xz", "w:xz") as packed:
-        packed.add(data, arcname=".")
+    pack_folder("postgres-files.tar.xz", data)
     return facts
 
 

@@ -1,5 +1,3 @@
-"""Paths of the upgrade fixture, and helpers to run code of any release."""
-
 import json
 import os
 import subprocess
@@ -41,7 +39,6 @@ def run_inside(code: Path, data: Path, database: str, *arguments: str) -> Any:
 
 @contextmanager
 def scratch_database(server: str) -> Iterator[str]:
-    """Yield the URL of a new PostgreSQL database, and drop the database after the block."""
     name = f"upgrade_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))

@@ -12,7 +12,8 @@ import shutil
 import sqlite3
 import subprocess
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +37,15 @@ Rows = dict[str, list[dict[str, Any]]]
 
 
 class ReleasedInstallation:
-    """An installation created by the last release."""
-
     def __init__(self, database: str, data: Path) -> None:
         self.database, self.data = database, data
         self.facts: dict[str, Any] = FACTS[connection.vendor]
 
     def do(self, *work: str, code: Path = ROOT) -> Any:
         return run_inside(code, self.data, self.database, *work)
+
+    def ask(self, paths: Iterable[str], code: Path = ROOT) -> dict[str, Any]:
+        return self.do("ask", self.facts["token"], *paths, code=code)
 
     def connect(self) -> Any:
         """Return a connection without foreign key checks."""
@@ -61,24 +63,20 @@ class ReleasedInstallation:
         return sorted(name for (name,) in plain.execute(lists[connection.vendor]).fetchall())
 
     def rows(self) -> Rows:
-        """Return all rows of each table."""
-        plain = self.connect()
         rows_by_table: Rows = {}
-        for table in self.tables(plain):
-            cursor = plain.execute(f'SELECT * FROM "{table}"')
-            names = [column[0] for column in cursor.description]
-            rows_by_table[table] = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-        plain.close()
+        with closing(self.connect()) as plain:
+            for table in self.tables(plain):
+                cursor = plain.execute(f'SELECT * FROM "{table}"')
+                names = [column[0] for column in cursor.description]
+                rows_by_table[table] = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
         return rows_by_table
 
     def columns(self) -> dict[str, set[str]]:
-        plain = self.connect()
-        columns_by_table = {}
-        for table in self.tables(plain):
-            cursor = plain.execute(f'SELECT * FROM "{table}" LIMIT 0')
-            columns_by_table[table] = {column[0] for column in cursor.description}
-        plain.close()
-        return columns_by_table
+        with closing(self.connect()) as plain:
+            return {
+                table: {column[0] for column in plain.execute(f'SELECT * FROM "{table}" LIMIT 0').description}
+                for table in self.tables(plain)
+            }
 
     def demanding(self) -> set[tuple[str, str]]:
         """Return the required columns without a default, with their tables."""
@@ -89,10 +87,8 @@ class ReleasedInstallation:
                 WHERE table_schema = 'public' AND is_nullable = 'NO' AND column_default IS NULL
                 AND is_identity = 'NO' AND is_generated = 'NEVER'""",
         }
-        plain = self.connect()
-        required = set(plain.execute(queries[connection.vendor]).fetchall())
-        plain.close()
-        return required
+        with closing(self.connect()) as plain:
+            return set(plain.execute(queries[connection.vendor]).fetchall())
 
     def files(self) -> dict[str, str]:
         """Return the digest of each file in the data folder, except the database."""
@@ -110,7 +106,6 @@ def unpack_fixture(name: str, folder: Path) -> None:
 
 @pytest.fixture
 def released_installation(tmp_path: Path) -> Iterator[ReleasedInstallation]:
-    """Yield an installation from the last release."""
     if not is_postgres():
         unpack_fixture("sqlite.tar.xz", tmp_path)
         yield ReleasedInstallation(f"sqlite:///{tmp_path / 'database.sqlite3'}", tmp_path)
@@ -119,17 +114,16 @@ def released_installation(tmp_path: Path) -> Iterator[ReleasedInstallation]:
     unpack_fixture("postgres-files.tar.xz", tmp_path)
     with scratch_database(get_database_url()) as url:
         dump = lzma.decompress((RELEASE / "postgres.sql.xz").read_bytes())
-        subprocess.run(
-            [psql, "--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", url],
-            input=dump,
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+        command = [psql, "--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", url]
+        subprocess.run(command, input=dump, check=True, stdout=subprocess.DEVNULL)
         yield ReleasedInstallation(url, tmp_path)
 
 
+def find_different_answers(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    return [path for path, response in before.items() if not is_contained(response, after[path])]
+
+
 def is_contained(before: Any, after: Any) -> bool:
-    """Return True if ``after`` contains everything in ``before``."""
     if isinstance(before, dict):
         return isinstance(after, dict) and all(
             name in after and is_contained(before[name], after[name]) for name in before
@@ -159,39 +153,25 @@ def delete_and_insert(plain: Any, table: str, row: dict[str, Any]) -> None:
 
 
 def test_data_of_the_last_release_is_complete_after_an_upgrade(released_installation: ReleasedInstallation) -> None:
-    rows, files, columns, demanding = (
-        released_installation.rows(),
-        released_installation.files(),
-        released_installation.columns(),
-        released_installation.demanding(),
-    )
+    released = released_installation
+    rows, files, columns, demanding = released.rows(), released.files(), released.columns(), released.demanding()
 
-    released_installation.do("migrate")
+    released.do("migrate")
 
-    now, schema = released_installation.rows(), released_installation.columns()
+    now, schema = released.rows(), released.columns()
     for table in rows.keys() - MADE_BY_MIGRATIONS:
         old = [{name: row[name] for name in columns[table]} for row in now[table]]
-        key = repr
-        assert sorted((sorted(row.items()) for row in old), key=key) == sorted(
-            (sorted(row.items()) for row in rows[table]), key=key
-        ), table
+        before, after = (sorted((sorted(row.items()) for row in rows_), key=repr) for rows_ in (rows[table], old))
+        assert after == before, table
     assert {table: names - schema[table] for table, names in columns.items() if names - schema[table]} == {}
-    assert {column for column in released_installation.demanding() - demanding if column[0] in columns} == set()
-    plain = released_installation.connect()
-    for table in rows.keys() - MADE_BY_MIGRATIONS:
-        for row in rows[table][:1]:
-            delete_and_insert(plain, table, row)
-    plain.close()
-    assert files.items() <= released_installation.files().items()
-    released_installation.do("check")
-    responses = released_installation.do(
-        "ask", released_installation.facts["token"], *released_installation.facts["answers"]
-    )
-    assert {
-        path
-        for path, response in released_installation.facts["answers"].items()
-        if not is_contained(response, responses[path])
-    } == set()
+    assert {column for column in released.demanding() - demanding if column[0] in columns} == set()
+    with closing(released.connect()) as plain:
+        for table in rows.keys() - MADE_BY_MIGRATIONS:
+            for row in rows[table][:1]:
+                delete_and_insert(plain, table, row)
+    assert files.items() <= released.files().items()
+    released.do("check")
+    assert find_different_answers(released.facts["answers"], released.ask(released.facts["answers"])) == []
 
 
 @pytest.mark.soak
@@ -199,19 +179,15 @@ def test_the_last_release_goes_on_on_the_new_schema(
     released_installation: ReleasedInstallation, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     release = FACTS["release"]
-    is_available = (
-        subprocess.run(["git", "cat-file", "-e", f"{release}^{{commit}}"], cwd=ROOT, check=False).returncode == 0
-    )
-    require_service("git's history", release if is_available else None)
+    looked = subprocess.run(["git", "cat-file", "-e", f"{release}^{{commit}}"], cwd=ROOT, check=False)
+    require_service("git's history", release if looked.returncode == 0 else None)
     code = extract_release(release, tmp_path_factory.mktemp("code"))
+    facts = released_installation.facts
     released_installation.do("migrate")
 
-    responses = released_installation.do(
-        "ask", released_installation.facts["token"], *released_installation.facts["answers"], code=code
-    )
-    created = released_installation.do("write", released_installation.facts["token"], code=code)
+    responses = released_installation.ask(facts["answers"], code=code)
+    created = released_installation.do("write", facts["token"], code=code)
 
-    assert responses == released_installation.facts["answers"]
-    responses_after = released_installation.do("ask", released_installation.facts["token"], *created)
-    assert {path for path, response in created.items() if not is_contained(response, responses_after[path])} == set()
+    assert responses == facts["answers"]
+    assert find_different_answers(created, released_installation.ask(created)) == []
     released_installation.do("check")

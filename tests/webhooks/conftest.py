@@ -1,5 +1,3 @@
-"""Fixtures for webhook tests."""
-
 import pytest
 
 from apps.core.tenancy.models import Installation, Shop
@@ -8,5 +6,4 @@ from tests.support import factories
 
 @pytest.fixture
 def installation(shop: Shop) -> Installation:
-    """Return the installation of an app that may read content."""
     return factories.make_installation(shop, scopes=["read_content"])

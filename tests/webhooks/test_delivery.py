@@ -1,11 +1,7 @@
-"""Tests for deliveries from the event to the endpoint: bodies, headers, signatures, attempts and failures.
-
-See checks W8, W9 and W15 in docs/reliability.md.
-"""
-
 import json
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from django.core.mail import EmailMessage
@@ -22,6 +18,7 @@ from apps.core.jobs import queue
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Installation, Shop
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.core.types import Attrs
 from apps.demo.webhook_receiver import ReceiverBehavior, WebhookReceiver
 from apps.shops.domain import app_installation, app_secrets
 from apps.webhooks.domain import delivery_tests, replay, retention, subscriptions
@@ -32,10 +29,12 @@ from apps.webhooks.domain.engine.retry_policy import RETRY_SECONDS
 from apps.webhooks.models import Attempt, Delivery, Health, Payload, Pending, Subscription
 from tests.support import factories, services
 from tests.support.timing import wait_until
-from tests.support.types import JsonObject
 from tests.support.webhooks import create_blogs, make_due_again, make_subscription, run_dispatchers, wait_until_settled
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allow_loopback")]
+
+
+URI = "http://127.0.0.1:9/"
 
 
 def run_deliveries(shop: Shop) -> list[Delivery]:
@@ -96,11 +95,11 @@ def test_filters_and_fields_decide_who_gets_what(shop: Shop, installation: Insta
         catcher.wait_for(3)
         assert wait_until_settled(shop) == {"done": 3}
 
-    by_path = {
-        (request.path, json.loads(request.body)["title"]): json.loads(request.body) for request in catcher.requests
+    received = [(request.path, json.loads(request.body)) for request in catcher.requests]
+    assert {(path, body["title"]) for path, body in received} == {
+        *(("/all", "News 0"), ("/all", "Old 0"), ("/some", "News 0"))
     }
-    assert by_path.keys() == {("/all", "News 0"), ("/all", "Old 0"), ("/some", "News 0")}
-    assert by_path["/some", "News 0"].keys() == {"id", "title"}
+    assert dict(received)["/some"].keys() == {"id", "title"}
     with shop_scope(shop):
         # Two full payloads, one per event, and one payload with selected fields.
         assert Payload.objects.count() == 3
@@ -123,16 +122,13 @@ def test_failures_are_tried_again_with_the_same_bytes_under_the_same_id(shop: Sh
             assert 0.75 * planned < remaining_seconds < 1.25 * planned
             make_due_again(shop)
         catcher.wait_for(3)
-        assert wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 1})
+        assert wait_until(lambda: wait_until_settled(shop), {"done": 1}.__eq__)
 
     assert len({request.body for request in catcher.requests}) == 1
     assert len({request.get_header("-Webhook-Id") for request in catcher.requests}) == 1
     assert all(all(request.verified.values()) for request in catcher.requests)
-    assert [(row.number, row.status, row.outcome) for row in get_attempts(shop)] == [
-        (1, 500, "status"),
-        (2, 500, "status"),
-        (3, 200, "ok"),
-    ]
+    outcomes = [(1, 500, "status"), (2, 500, "status"), (3, 200, "ok")]
+    assert [(row.number, row.status, row.outcome) for row in get_attempts(shop)] == outcomes
 
 
 def test_the_schedule_ends_and_the_delivery_is_kept(shop: Shop, installation: Installation) -> None:
@@ -157,7 +153,7 @@ def test_410_disables_the_subscription_and_what_comes_later_is_held(shop: Shop, 
         catcher.wait_for(1)
         wait_until(lambda: get_state(subscription), "disabled".__eq__)
         create_blogs(shop)
-        wait_until(lambda: wait_until_settled(shop), lambda states: states == {"dead": 1, "held": 1})
+        wait_until(lambda: wait_until_settled(shop), {"dead": 1, "held": 1}.__eq__)
 
     with all_shops_scope():
         subscription.refresh_from_db()
@@ -180,15 +176,12 @@ def test_a_receiver_may_say_when_to_come_again(shop: Shop, installation: Install
 
 
 def test_a_redirect_is_a_failure_and_not_followed(shop: Shop, installation: Installation) -> None:
-    with (
-        WebhookReceiver() as elsewhere,
-        WebhookReceiver(behavior=ReceiverBehavior(307, {"Location": elsewhere.url})) as catcher,
-    ):
-        with run_dispatchers():
+    with WebhookReceiver() as elsewhere, run_dispatchers():
+        with WebhookReceiver(behavior=ReceiverBehavior(307, {"Location": elsewhere.url})) as catcher:
             make_subscription(installation, catcher.url)
             create_blogs(shop)
             catcher.wait_for(1)
-            wait_until(lambda: run_deliveries(shop)[0].error, lambda error: error == "status_307")
+            wait_until(lambda: run_deliveries(shop)[0].error, "status_307".__eq__)
         assert elsewhere.requests == []
 
 
@@ -198,28 +191,22 @@ def test_an_address_that_became_private_is_blocked(shop: Shop, installation: Ins
         settings.OUTGOING_ALLOW = []
         create_blogs(shop)
         with run_dispatchers():
-            wait_until(
-                lambda: [row.error for row in run_deliveries(shop)], lambda errors: errors == ["blocked_address"]
-            )
+            wait_until(lambda: [row.error for row in run_deliveries(shop)], ["blocked_address"].__eq__)
         assert catcher.requests == []
 
 
 def test_deleted_subscriptions_receive_nothing(shop: Shop, installation: Installation) -> None:
     with WebhookReceiver(behavior=ReceiverBehavior(500, failure_count=2)) as first, WebhookReceiver() as second:
-        moved, ended = (
-            make_subscription(installation, f"{first.url}a"),
-            make_subscription(installation, f"{first.url}b"),
-        )
+        moved, ended = (make_subscription(installation, f"{first.url}{name}") for name in "ab")
         with run_dispatchers():
             create_blogs(shop)
             first.wait_for(2)
-            wait_until(lambda: [row.state for row in run_deliveries(shop)], lambda states: states == ["retry"] * 2)
+            wait_until(lambda: [row.state for row in run_deliveries(shop)], ["retry", "retry"].__eq__)
             with shop_scope(Shop.objects.get(pk=shop.pk)):
-                values = {"uri": second.url}
-                subscriptions.update_subscription(moved, values, actor="system", at=timezone.now())
+                subscriptions.update_subscription(moved, {"uri": second.url}, actor="system", at=timezone.now())
                 subscriptions.delete_subscription(ended, actor="system", at=timezone.now())
             make_due_again(shop)
-            wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 1, "cancelled": 1})
+            wait_until(lambda: wait_until_settled(shop), {"done": 1, "cancelled": 1}.__eq__)
         assert [request.path for request in first.requests][2:] == ["/a"]
         assert second.requests == []
 
@@ -249,13 +236,13 @@ def test_a_paused_subscription_holds_and_goes_on(shop: Shop, installation: Insta
         with shop_scope(Shop.objects.get(pk=shop.pk)):
             subscriptions.pause_subscription(subscription, actor="staff:1", at=timezone.now())
         create_blogs(shop)
-        wait_until(lambda: wait_until_settled(shop), lambda states: states == {"held": 1})
+        wait_until(lambda: wait_until_settled(shop), {"held": 1}.__eq__)
         assert catcher.requests == []
         with shop_scope(Shop.objects.get(pk=shop.pk)):
             subscriptions.resume_subscription(subscription, actor="staff:1", at=timezone.now())
         create_blogs(shop)
         catcher.wait_for(1)
-        assert wait_until(lambda: wait_until_settled(shop), lambda states: states == {"held": 1, "done": 1})
+        assert wait_until(lambda: wait_until_settled(shop), {"held": 1, "done": 1}.__eq__)
 
 
 def test_both_secrets_verify_during_a_rotation(shop: Shop, installation: Installation) -> None:
@@ -268,7 +255,7 @@ def test_both_secrets_verify_during_a_rotation(shop: Shop, installation: Install
             create_blogs(shop)
             by_old.wait_for(1)
             by_new.wait_for(1)
-            wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 1, "retry": 1})
+            wait_until(lambda: wait_until_settled(shop), {"done": 1, "retry": 1}.__eq__)
         app_secrets.revoke_old_secrets(app, at=timezone.now())
         with run_dispatchers():
             create_blogs(shop)
@@ -281,7 +268,7 @@ def test_both_secrets_verify_during_a_rotation(shop: Shop, installation: Install
 
 
 def test_too_large_deliveries_are_dead_letters_and_visible(shop: Shop, installation: Installation) -> None:
-    make_subscription(installation, "http://127.0.0.1:9/")
+    make_subscription(installation, URI)
     create_blogs(shop)
     with shop_scope(shop):
         (row,) = Pending.objects.select_related("event")
@@ -299,8 +286,7 @@ def test_too_large_deliveries_are_dead_letters_and_visible(shop: Shop, installat
 def test_events_of_one_resource_go_in_order_where_that_is_wanted(shop: Shop, installation: Installation) -> None:
     with WebhookReceiver(behavior=ReceiverBehavior(500)) as catcher:
         make_subscription(installation, catcher.url, topic="blogs/update", ordered=True)
-        new_shop = Shop.objects.get(pk=shop.pk)
-        with shop_scope(new_shop):
+        with shop_scope(Shop.objects.get(pk=shop.pk)):
             first, second = (create_blog({"title": t}, actor="system", at=timezone.now()) for t in ("a", "b"))
             for title in ("a1", "a2", "a3"):
                 update_blog(first, {"title": title}, actor="system", at=timezone.now())
@@ -309,7 +295,7 @@ def test_events_of_one_resource_go_in_order_where_that_is_wanted(shop: Shop, ins
             wait_until(lambda: [row.state for row in run_deliveries(shop)], ["retry", "due", "due", "retry"].__eq__)
             catcher.behavior = ReceiverBehavior()
             make_due_again(shop)
-            wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 4})
+            wait_until(lambda: wait_until_settled(shop), {"done": 4}.__eq__)
     titles = [json.loads(request.body)["title"] for request in catcher.requests]
     assert {*titles[:2]} == {"a1", "b1"}
     assert [title for title in titles[2:] if title.startswith("a")] == ["a1", "a2", "a3"]
@@ -322,7 +308,7 @@ def test_missed_deliveries_are_replayed_with_the_same_ids(shop: Shop, installati
             create_blogs(shop)
             wait_until(lambda: get_state(subscription), "disabled".__eq__)
             create_blogs(shop, 3)
-            wait_until(lambda: wait_until_settled(shop), lambda states: states == {"dead": 1, "held": 3})
+            wait_until(lambda: wait_until_settled(shop), {"dead": 1, "held": 3}.__eq__)
         before = {row.pk: row.key for row in run_deliveries(shop)}
         catcher.behavior = ReceiverBehavior()
         at = timezone.now()
@@ -333,14 +319,12 @@ def test_missed_deliveries_are_replayed_with_the_same_ids(shop: Shop, installati
         assert queue.run_job(job.key)
         with run_dispatchers():
             catcher.wait_for(5)
-            wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 4})
+            wait_until(lambda: wait_until_settled(shop), {"done": 4}.__eq__)
 
     assert {row.pk: row.key for row in run_deliveries(shop)} == before
-    redelivery_headers = {
-        request.get_header("-Webhook-Id"): request.get_header("-Redelivery") for request in catcher.requests[1:]
-    }
-    assert set(redelivery_headers) == {str(key) for key in before.values()}
-    assert sorted(redelivery_headers.values()) == ["", "", "", "true"]
+    headers = {request.get_header("-Webhook-Id"): request.get_header("-Redelivery") for request in catcher.requests[1:]}
+    assert headers.keys() == {str(key) for key in before.values()}
+    assert sorted(headers.values()) == ["", "", "", "true"]
     job.refresh_from_db()
     assert (job.state, job.progress_done) == ("done", 4)
 
@@ -349,12 +333,12 @@ def test_a_delivery_is_sent_again(shop: Shop, installation: Installation) -> Non
     with WebhookReceiver() as catcher, run_dispatchers():
         make_subscription(installation, catcher.url)
         create_blogs(shop)
-        wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 1})
+        wait_until(lambda: wait_until_settled(shop), {"done": 1}.__eq__)
         (row,) = run_deliveries(shop)
         with shop_scope(shop):
             assert replay.replay_deliveries([row.pk], at=timezone.now()) == 1
         first, second = catcher.wait_for(2)
-        wait_until(lambda: wait_until_settled(shop), lambda states: states == {"done": 1})
+        wait_until(lambda: wait_until_settled(shop), {"done": 1}.__eq__)
 
     assert (first.body, first.get_header("-Webhook-Id")) == (second.body, second.get_header("-Webhook-Id"))
     assert (first.get_header("-Redelivery"), second.get_header("-Redelivery")) == ("", "true")
@@ -373,7 +357,7 @@ def test_a_test_goes_out_though_the_subscription_is_paused(shop: Shop, installat
 
 
 def test_a_stored_event_shows_what_a_filter_would_make_of_it(shop: Shop, installation: Installation) -> None:
-    subscription = make_subscription(installation, "http://127.0.0.1:9/")
+    subscription = make_subscription(installation, URI)
     create_blogs(shop)
     with shop_scope(shop):
         (event,) = delivery_tests.get_recent_events(subscription)
@@ -388,20 +372,27 @@ def test_a_stored_event_shows_what_a_filter_would_make_of_it(shop: Shop, install
     assert delivery_tests.dry_run_filter(event, api_version="2025-01").is_match is None
 
 
+def update_health(subscription: Subscription, shop: Shop, **tally: Any) -> None:
+    tallies = {subscription.pk: subscription_health.Tally(shop=shop.pk, **tally)}
+    subscription_health.update_health(tallies)
+
+
+def run_waiting_jobs() -> list[Attrs]:
+    with all_shops_scope():
+        jobs = list(Job.objects.filter(state="waiting").order_by("pk"))
+    for job in jobs:
+        assert queue.run_job(job.key)
+    return [job.arguments for job in jobs]
+
+
 def test_the_last_warning_disables(shop: Shop, installation: Installation, mailoutbox: list[EmailMessage]) -> None:
-    subscription = make_subscription(installation, "http://127.0.0.1:9/")
+    subscription = make_subscription(installation, URI)
     with all_shops_scope():
         Health.objects.create(subscription=subscription, failing_since=timezone.now() - timedelta(hours=5))
     messages = []
     for _ in range(8):
-        subscription_health.update_health(
-            {subscription.pk: subscription_health.Tally(failures=1, dead=1, error="status_500", shop=shop.pk)}
-        )
-        with shop_scope(shop):
-            messages += [job.arguments["stage"] for job in Job.objects.filter(state="waiting")]
-            keys = list(Job.objects.filter(state="waiting").values_list("key", flat=True))
-        for key in keys:
-            assert queue.run_job(key)
+        update_health(subscription, shop, failures=1, dead=1, error="status_500")
+        messages += [arguments["stage"] for arguments in run_waiting_jobs()]
         with all_shops_scope():
             subscription.refresh_from_db()
 
@@ -410,7 +401,7 @@ def test_the_last_warning_disables(shop: Shop, installation: Installation, mailo
     assert [mail.subject.rsplit(" ", 2)[-1] for mail in mailoutbox] == ["failing", "failing", "disabled"]
     assert "status_500" in mailoutbox[0].body
     # A successful delivery resets the count.
-    subscription_health.update_health({subscription.pk: subscription_health.Tally(successes=1, shop=shop.pk)})
+    update_health(subscription, shop, successes=1)
     with all_shops_scope():
         health = Health.objects.get(pk=subscription.pk)
     assert (health.dead_in_a_row, health.warned, health.failing_since) == (0, 0, None)
@@ -420,50 +411,36 @@ def test_the_setting_deletes_a_failing_subscription_and_reports_it(
     shop: Shop, installation: Installation, mailoutbox: list[EmailMessage], settings: Settings
 ) -> None:
     settings.WEBHOOK_DELETE_FAILING = True
-    failing, deleted_subscription = (
-        make_subscription(installation, "http://127.0.0.1:9/"),
-        make_subscription(installation, "http://127.0.0.1:9/gone"),
-    )
+    failing, gone = make_subscription(installation, URI), make_subscription(installation, f"{URI}gone")
     with all_shops_scope():
         since = timezone.now() - timedelta(hours=5)
         Health.objects.create(subscription=failing, failing_since=since, dead_in_a_row=7)
 
-    subscription_health.update_health(
-        {failing.pk: subscription_health.Tally(failures=1, dead=1, error="status_500", shop=shop.pk)}
-    )
-    subscription_health.update_health(
-        {deleted_subscription.pk: subscription_health.Tally(failures=1, dead=1, is_gone=True, shop=shop.pk)}
-    )
+    update_health(failing, shop, failures=1, dead=1, error="status_500")
+    update_health(gone, shop, failures=1, dead=1, is_gone=True)
 
     with all_shops_scope():
         failing.refresh_from_db()
-        deleted_subscription.refresh_from_db()
-        keys = list(Job.objects.filter(state="waiting").order_by("pk").values_list("key", flat=True))
-    for key in keys:
-        assert queue.run_job(key)
+        gone.refresh_from_db()
+    run_waiting_jobs()
     assert failing.deleted_at is not None
     # If the endpoint asked for removal, the subscription is disabled but not deleted.
-    assert (deleted_subscription.deleted_at, deleted_subscription.state) == (None, "disabled")
+    assert (gone.deleted_at, gone.state) == (None, "disabled")
     assert ["was deleted" in mail.body for mail in mailoutbox] == [True, False]
 
 
 def test_a_configured_subscription_is_only_warned_of(shop: Shop, installation: Installation) -> None:
-    values = {"topic": "blogs/create", "uri": "http://127.0.0.1:9/", "api_version": "2026-07"}
-    configured_subscription = subscriptions.create_configured_subscription(installation.app, values, at=timezone.now())
+    values = {"topic": "blogs/create", "uri": URI, "api_version": "2026-07"}
+    configured = subscriptions.create_configured_subscription(installation.app, values, at=timezone.now())
     with all_shops_scope():
-        Health.objects.create(
-            subscription=configured_subscription, failing_since=timezone.now() - timedelta(hours=5), dead_in_a_row=9
-        )
+        since = timezone.now() - timedelta(hours=5)
+        Health.objects.create(subscription=configured, failing_since=since, dead_in_a_row=9)
 
-    subscription_health.update_health(
-        {configured_subscription.pk: subscription_health.Tally(failures=1, dead=1, error="timeout", shop=shop.pk)}
-    )
-    subscription_health.update_health(
-        {configured_subscription.pk: subscription_health.Tally(failures=1, dead=1, is_gone=True, shop=shop.pk)}
-    )
+    for tally in ({"error": "timeout"}, {"is_gone": True}):
+        update_health(configured, shop, failures=1, dead=1, **tally)
 
     with all_shops_scope():
-        assert Subscription.objects.get(pk=configured_subscription.pk).state == "live"
+        assert Subscription.objects.get(pk=configured.pk).state == "live"
         assert [job.arguments["stage"] for job in Job.objects.all()] == [100]
 
 
@@ -477,36 +454,37 @@ def test_polling_finds_deliveries(shop: Shop, installation: Installation, monkey
     assert wait_until_settled(shop) == {"done": 1}
 
 
-def test_retention_keeps_young_attempts(
-    shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
-    make_subscription(installation, "http://127.0.0.1:9/")
-    create_blogs(shop, 1)
+@pytest.fixture
+def deliveries(shop: Shop, installation: Installation) -> list[Delivery]:
+    make_subscription(installation, URI)
+    create_blogs(shop, 5)
     create_deliveries()
-    (delivery,) = run_deliveries(shop)
+    return run_deliveries(shop)
+
+
+def add_attempt(delivery: Delivery, number: int, at: datetime, **values: Any) -> None:
+    row = Attempt.objects.create(shop_id=delivery.shop_id, delivery=delivery, number=number, outcome="ok", **values)
+    Attempt.objects.filter(pk=row.pk).update(created_at=at)
+
+
+def test_retention_keeps_young_attempts(deliveries: list[Delivery], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
     now = timezone.now()
     with all_shops_scope():
         for number, days in enumerate((9, 9, 9, 6, 6, 6, 8), start=1):
-            attempt = Attempt.objects.create(shop=shop, delivery=delivery, number=number, outcome="ok")
-            Attempt.objects.filter(pk=attempt.pk).update(created_at=now - timedelta(days=days))
+            add_attempt(deliveries[0], number, now - timedelta(days=days))
         retention.delete_expired_rows(now)
         assert {*Attempt.objects.values_list("number", flat=True)} == {4, 5, 6, 7}
         retention.delete_expired_rows(now + timedelta(days=2))
         assert not Attempt.objects.exists()
 
 
-def test_retention_finds_what_a_shop_brought_from_another_cell(shop: Shop, installation: Installation) -> None:
-    make_subscription(installation, "http://127.0.0.1:9/")
-    create_blogs(shop, 1)
-    create_deliveries()
-    (delivery,) = run_deliveries(shop)
+def test_retention_finds_what_a_shop_brought_from_another_cell(deliveries: list[Delivery]) -> None:
     now = timezone.now()
     with all_shops_scope():
         for number, (cell, days) in enumerate(((0, 1), (2, 9), (2, 1), (3, 1), (5, 9)), start=1):
-            values = {"shop": shop, "delivery": delivery, "number": number, "outcome": "ok"}
-            attempt = Attempt.objects.create(pk=cell * RANGE_SIZE + 2_000_000 + number, **values)
-            Attempt.objects.filter(pk=attempt.pk).update(created_at=now - timedelta(days=days))
+            pk = cell * RANGE_SIZE + 2_000_000 + number
+            add_attempt(deliveries[0], number, now - timedelta(days=days), pk=pk)
         retention.delete_expired_rows(now)
         assert {*Attempt.objects.values_list("number", flat=True)} == {1, 3, 4}
 
@@ -515,23 +493,12 @@ def test_retention_clears_old_events(shop: Shop, installation: Installation, mon
     monkeypatch.setattr(retention, "BATCH_SIZE", 2)
     now = timezone.now()
     old, young = now - timedelta(days=31), now - timedelta(days=29)
-    shown_payload: JsonObject = {"2026-07": {}}
-    output = [
-        (old, shown_payload),
-        (old, shown_payload),
-        (old, shown_payload),
-        (young, shown_payload),
-        (young, shown_payload),
-        (young, shown_payload),
-        (old, shown_payload),
-    ]
+    times = [old, old, old, young, young, young, old]
     common = {"shop": shop, "topic": "x/y", "subject_type": "x", "subject_id": 1, "actor": "system"}
     with all_shops_scope():
-        events = [
-            Event(**common, group=uuid.uuid4(), created_at=at, payload=payload)
-            for at, payload in [(old, None)] * 3000 + output
-        ]
-        rendered = Event.objects.bulk_create(events)[-len(output) :]
+        events = [Event(**common, group=uuid.uuid4(), created_at=old) for _ in range(3000)]
+        events += [Event(**common, group=uuid.uuid4(), created_at=at, payload={"2026-07": {}}) for at in times]
+        rendered = Event.objects.bulk_create(events)[3000:]
         Pending.objects.create(shop=shop, event=rendered[1])
         planner_statistics.analyze_tables()
         with CaptureQueriesContext(connection) as queries:
@@ -547,21 +514,16 @@ def test_retention_clears_old_events(shop: Shop, installation: Installation, mon
     assert "events_event_rendered" in text, text
 
 
-def test_retention_takes_what_is_old_and_over(shop: Shop, installation: Installation) -> None:
-    make_subscription(installation, "http://127.0.0.1:9/")
-    create_blogs(shop, 5)
-    create_deliveries()
-    rows = run_deliveries(shop)
+def test_retention_takes_what_is_old_and_over(deliveries: list[Delivery]) -> None:
     now = timezone.now()
     ages = {"done": 31, "dead": 31, "cancelled": 29, "due": 400, "retry": 400}
     with all_shops_scope():
-        for row, (state, days) in zip(rows, ages.items(), strict=True):
+        for row, (state, days) in zip(deliveries, ages.items(), strict=True):
             at = now - timedelta(days=days)
             finished = at if state in {"done", "dead", "cancelled"} else None
             Delivery.objects.filter(pk=row.pk).update(state=state, finished_at=finished, created_at=at)
             Payload.objects.filter(pk=row.payload_id).update(created_at=at)
-            attempt = Attempt.objects.create(shop=shop, delivery=row, number=1, outcome="ok")
-            Attempt.objects.filter(pk=attempt.pk).update(created_at=now - timedelta(days=8 if state == "due" else 6))
+            add_attempt(row, 1, now - timedelta(days=8 if state == "due" else 6))
         retention.delete_expired_rows(now)
         remaining_rows = dict(Delivery.objects.values_list("state", "payload_id"))
         assert remaining_rows.keys() == {"dead", "cancelled", "due", "retry"}

@@ -1,11 +1,10 @@
-"""Tests for webhook subscriptions in GraphQL, including the queries of public Python and Node clients."""
-
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from apps.core.search_query.predicate import MISSING_FIELD
 from apps.core.tenancy.scope import all_shops_scope
 from apps.core.types import Attrs
 from apps.webhooks.domain import endpoints, subscriptions
@@ -70,27 +69,21 @@ mutation($topic: WebhookSubscriptionTopic!, $callbackUrl: URL!) {
 """
 
 
-def post_subscription(api: ApiClient, topic: str = "PRODUCTS_UPDATE", **values: object) -> JsonObject:
+def post_subscription(api: ApiClient, topic: str = "PRODUCTS_UPDATE", /, **values: object) -> JsonObject:
     input_values = {"topic": topic, "webhookSubscription": {"uri": URI, **values}}
-    webhook_subscription_create = get_data(api, CREATE, input_values)["webhookSubscriptionCreate"]
-    assert webhook_subscription_create["userErrors"] == []
-    row: Attrs = webhook_subscription_create["webhookSubscription"]
-    return row
+    created = get_data(api, CREATE, input_values)["webhookSubscriptionCreate"]
+    assert created["userErrors"] == []
+    return created["webhookSubscription"]
 
 
 def test_the_life_of_a_subscription(api: ApiClient, other_shop_api: ApiClient, client_with: ClientWith) -> None:
-    row = post_subscription(
-        api,
-        filter="id:*",
-        includeFields=["id", "title"],
-        metafieldNamespaces=["care"],
-        metafields=[{"namespace": "a", "key": "b"}],
-        name="mine",
-    )
+    metafields = [{"namespace": "a", "key": "b"}]
+    values = {"includeFields": ["id", "title"], "metafieldNamespaces": ["care"], "metafields": metafields}
+    row = post_subscription(api, "PRODUCTS_UPDATE", filter="id:*", name="mine", **values)
     first = {"id": row["id"]}
     text = "query ($id: ID!) { webhookSubscription(id: $id) { id } node(id: $id) { __typename } }"
     strangers = [get_data(item, text, first) for item in (other_shop_api, client_with("read_products", name="Other"))]
-    refusals = [execute(item, DELETE, first)["data"]["webhookSubscriptionDelete"] for item in (other_shop_api,)]
+    refusal = execute(other_shop_api, DELETE, first)["data"]["webhookSubscriptionDelete"]
     rest = api.get(f"webhooks/{row['legacyResourceId']}.json").json()["webhook"]
     changed = get_data(api, UPDATE, {**first, "webhookSubscription": {"uri": f"{URI}/2", "filter": None, "name": None}})
     matching_data = get_data(api, text, first)
@@ -104,14 +97,10 @@ def test_the_life_of_a_subscription(api: ApiClient, other_shop_api: ApiClient, c
     assert (rest["address"], rest["filter"], rest["fields"], rest["name"]) == (URI, "id:*", ["id", "title"], "mine")
     assert strangers == [{"webhookSubscription": None, "node": None}] * 2
     missing = [{"field": ["id"], "message": "Webhook subscription does not exist"}]
-    assert refusals == [{"deletedWebhookSubscriptionId": None, "userErrors": missing}]
+    assert refusal == {"deletedWebhookSubscriptionId": None, "userErrors": missing}
     after = changed["webhookSubscriptionUpdate"]["webhookSubscription"]
-    assert (after["uri"], after["filter"], after["name"], after["includeFields"]) == (
-        f"{URI}/2",
-        None,
-        None,
-        ["id", "title"],
-    )
+    assert (after["uri"], after["filter"], after["name"]) == (f"{URI}/2", None, None)
+    assert after["includeFields"] == ["id", "title"]
     assert matching_data == {"webhookSubscription": first, "node": {"__typename": "WebhookSubscription"}}
     assert deleted_data["webhookSubscriptionDelete"] == {"deletedWebhookSubscriptionId": row["id"], "userErrors": []}
     assert second_data["webhookSubscriptionDelete"]["userErrors"] == missing
@@ -121,13 +110,13 @@ def test_the_node_library_registers_its_webhooks(api: ApiClient) -> None:
     for version in ("2024-10", "2025-10", "2026-07"):
         client = api.at(version)
         before = get_data(client, NODE_CHECK)["webhookSubscriptions"]["edges"]
-        webhook_subscription_create = get_data(client, NODE_REGISTER)["webhookSubscriptionCreate"]
+        created = get_data(client, NODE_REGISTER)["webhookSubscriptionCreate"]
         after = get_data(client, NODE_CHECK)["webhookSubscriptions"]
 
-        assert (before, webhook_subscription_create["userErrors"]) == ([], [])
+        assert (before, created["userErrors"]) == ([], [])
         assert [edge["node"]["endpoint"]["callbackUrl"] for edge in after["edges"]] == [URI]
         assert after["pageInfo"]["hasNextPage"] is False
-        get_data(client, DELETE, {"id": webhook_subscription_create["webhookSubscription"]["id"]})
+        get_data(client, DELETE, {"id": created["webhookSubscription"]["id"]})
 
 
 def test_the_python_library_subscribes(api: ApiClient) -> None:
@@ -136,39 +125,22 @@ def test_the_python_library_subscribes(api: ApiClient) -> None:
     assert new_data["webhookSubscriptionCreate"]["webhookSubscription"]["id"].startswith("gid://platform/Webhook")
 
 
+# The sentences of all rules are checked with the REST API.
 WRONG = {
     "Address can't be blank": ("callbackUrl", {"uri": ""}),
-    "Address is not a valid URL": ("callbackUrl", {"uri": "hello"}),
-    "Address protocol http:// is not supported": ("callbackUrl", {"uri": "http://app.example/"}),
-    "Address is too long (maximum is 4096 bytes)": ("callbackUrl", {"uri": "https://app.example/" + "a" * 4096}),
-    "Address cannot be a Platform or an internal domain": ("callbackUrl", {"uri": "https://127.0.0.1/"}),
     "Format 'xml' is invalid for this webhook topic. Allowed formats: json": ("format", {"uri": URI, "format": "XML"}),
     "Name is too short (minimum is 1 character)": ("name", {"uri": URI, "name": ""}),
-    "Name is too long (maximum is 50 characters)": ("name", {"uri": URI, "name": "a" * 51}),
-    "Name name field can only contain alphanumeric characters, underscores, and hyphens": (
-        "name",
-        {"uri": URI, "name": "a b"},
-    ),
-    "The specified filter is invalid, please ensure you specify the field(s) you wish to filter on. (position 0)": (
-        "filter",
-        {"uri": URI, "filter": "mug"},
-    ),
+    f"{MISSING_FIELD} (position 0)": ("filter", {"uri": URI, "filter": "mug"}),
 }
 
 
 def test_refusals_are_sentences_with_the_path_of_their_field(api: ApiClient) -> None:
-    results = {}
-    for field, values in WRONG.values():
-        server_data = get_data(api, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": values})
-        webhook_subscription_create = server_data["webhookSubscriptionCreate"]
-        assert webhook_subscription_create["webhookSubscription"] is None
-        results[webhook_subscription_create["userErrors"][0]["message"]] = (
-            webhook_subscription_create["userErrors"][0]["field"],
-            values,
-        )
-        assert len(webhook_subscription_create["userErrors"]) == 1, field
-
-    assert results == {text: (["webhookSubscription", field], values) for text, (field, values) in WRONG.items()}
+    for message, (field, values) in WRONG.items():
+        created = get_data(api, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": values})
+        assert created["webhookSubscriptionCreate"] == {
+            "webhookSubscription": None,
+            "userErrors": [{"field": ["webhookSubscription", field], "message": message}],
+        }
     assert not Subscription.objects.exists()
 
 
@@ -176,19 +148,16 @@ def test_unique_subscriptions_are_refused_the_second_time(api: ApiClient) -> Non
     first = post_subscription(api, name="mine")
     second = post_subscription(api, uri=f"{URI}/2")
 
-    def get_user_errors(document: str, values: JsonObject) -> Any:
-        server_data = get_data(api, document, values)
-        return next(iter(server_data.values()))["userErrors"]
+    def get_user_errors(document: str, values: JsonObject, **target: str) -> list[str]:
+        (data,) = get_data(api, document, {**target, "webhookSubscription": values}).values()
+        return [error["message"] for error in data["userErrors"]]
 
-    topic = {"topic": "PRODUCTS_UPDATE"}
-    durations = [
-        {"field": ["webhookSubscription", "callbackUrl"], "message": "Address for this topic has already been taken"}
-    ]
-    name = [{"field": ["webhookSubscription", "name"], "message": "Name already exists, no duplicate allowed"}]
-    assert get_user_errors(CREATE, {**topic, "webhookSubscription": {"uri": URI}}) == durations
-    assert get_user_errors(CREATE, {**topic, "webhookSubscription": {"uri": f"{URI}/3", "name": "mine"}}) == name
-    assert get_user_errors(UPDATE, {"id": second["id"], "webhookSubscription": {"uri": URI}}) == durations
-    assert get_user_errors(UPDATE, {"id": first["id"], "webhookSubscription": {}}) == []
+    taken = ["Address for this topic has already been taken"]
+    name = ["Name already exists, no duplicate allowed"]
+    assert get_user_errors(CREATE, {"uri": URI}, topic="PRODUCTS_UPDATE") == taken
+    assert get_user_errors(CREATE, {"uri": f"{URI}/3", "name": "mine"}, topic="PRODUCTS_UPDATE") == name
+    assert get_user_errors(UPDATE, {"uri": URI}, id=second["id"]) == taken
+    assert get_user_errors(UPDATE, {}, id=first["id"]) == []
 
 
 def test_a_topic_needs_its_scope(client_with: ClientWith) -> None:
@@ -224,22 +193,21 @@ def test_queues_have_mutations_of_their_own(api: ApiClient, monkeypatch: pytest.
     absent = get_data(api, PUBSUB, queue)["pubSubWebhookSubscriptionCreate"]
     monkeypatch.setattr(endpoints, "get_enabled_schemes", lambda: ["pubsub", "arn"])
 
-    created_row, errors = (
+    created, repeated = (
         get_data(api.at("2025-07"), PUBSUB, queue)["pubSubWebhookSubscriptionCreate"] for _ in range(2)
     )
     bridge = get_data(api, BRIDGE, {"input": {"arn": arn}})["eventBridgeWebhookSubscriptionCreate"]
     wrong = get_data(api, BRIDGE, {"input": {"arn": "arn:aws:s3"}})["eventBridgeWebhookSubscriptionCreate"]
-    moved = get_data(
-        api, BRIDGE_UPDATE, {"id": created_row["webhookSubscription"]["id"], "input": {"arn": arn, "filter": "id:1"}}
-    )
+    target = {"id": created["webhookSubscription"]["id"], "input": {"arn": arn, "filter": "id:1"}}
+    moved = get_data(api, BRIDGE_UPDATE, target)
 
     assert absent["userErrors"][0] == {
         "code": "INVALID_PARAMETERS",
         "field": ["webhookSubscription", "callbackUrl"],
         "message": "Address protocol pubsub:// is not supported",
     }
-    assert created_row["webhookSubscription"]["endpoint"] == {"pubSubProject": "my-project", "pubSubTopic": "products"}
-    assert errors["userErrors"][0]["code"] == "TAKEN"
+    assert created["webhookSubscription"]["endpoint"] == {"pubSubProject": "my-project", "pubSubTopic": "products"}
+    assert repeated["userErrors"][0]["code"] == "TAKEN"
     assert bridge["webhookSubscription"]["endpoint"] == {"arn": arn}
     assert wrong["userErrors"][0]["message"] == "Address is not a valid AWS ARN"
     assert moved["eventBridgeWebhookSubscriptionUpdate"]["webhookSubscription"]["endpoint"] == {"arn": arn}
@@ -256,22 +224,19 @@ LIST = """query ($first: Int, $after: String, $last: Int, $before: String, $reve
 }"""
 
 
-def create_five_subscriptions(api: ApiClient) -> tuple[datetime, list[int]]:
-    """Create five subscriptions, an hour apart except the third and fourth; return the start time and the ids."""
-    start, ids = timezone.now(), []
-    for number, hour in enumerate((0, 1, 2, 2, 3)):
+def create_subscriptions(api: ApiClient, start: datetime, *hours: int) -> list[int]:
+    ids = []
+    for number, hour in enumerate(hours):
         values = {"topic": "products/update", "uri": f"{URI}/{number}", "api_version": "2026-07"}
         at = start + timedelta(hours=hour)
         ids.append(subscriptions.create_subscription(api.installation, values, actor="system", at=at).pk)
-    return start, ids
+    return ids
 
 
 @pytest.mark.usefixtures("in_shop")
 def test_an_answer_may_have_many_rows_of_many_fields(api: ApiClient) -> None:
     """Check that the limit of 2,000 fields applies to the query's fields and not to the returned values."""
-    for number in range(60):
-        values = {"topic": "products/update", "uri": f"{URI}/{number}", "api_version": "2026-07"}
-        subscriptions.create_subscription(api.installation, values, actor="system", at=timezone.now())
+    create_subscriptions(api, timezone.now(), *[0] * 60)
     node = "id topic uri filter includeFields metafieldNamespaces format createdAt updatedAt"
     lists = " ".join(f"a{index}: webhookSubscriptions(first: 60) {{ nodes {{ {node} }} }}" for index in range(4))
 
@@ -282,7 +247,8 @@ def test_an_answer_may_have_many_rows_of_many_fields(api: ApiClient) -> None:
 
 @pytest.mark.usefixtures("in_shop")
 def test_lists_go_by_pages_both_ways(api: ApiClient) -> None:
-    start, ids = create_five_subscriptions(api)
+    start = timezone.now()
+    ids = create_subscriptions(api, start, 0, 1, 2, 2, 3)
     configured = {"topic": "products/update", "uri": URI, "api_version": "2026-07"}
     subscriptions.create_configured_subscription(api.installation.app, configured, at=start)
 

@@ -1,5 +1,3 @@
-"""Tests for endpoint rate limits, which all processes share and which do not delay other endpoints."""
-
 from datetime import timedelta
 from typing import Any
 
@@ -28,8 +26,6 @@ URI = "http://127.0.0.1:9/"
 
 
 class FakeClock:
-    """A fake database clock for rate limits, which only ``move`` advances."""
-
     def __init__(self) -> None:
         self.now = timezone.now()
 
@@ -48,12 +44,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
 
 
 def get_endpoint(shop: Shop, uri: str = URI, **values: Any) -> Endpoint:
-    """Return the endpoint for a URI, which has a full bucket by default."""
     with shop_scope(shop):
-        or_create_endpoint = get_or_create_endpoint(shop.pk, uri)
+        endpoint = get_or_create_endpoint(shop.pk, uri)
         if values:
-            Endpoint.objects.filter(pk=or_create_endpoint.pk).update(**values)
-    return or_create_endpoint
+            Endpoint.objects.filter(pk=endpoint.pk).update(**values)
+    return endpoint
 
 
 def take_from_bucket(row: Endpoint, count: int = 1) -> int:
@@ -98,31 +93,27 @@ def test_unused_tokens_are_given_back(shop: Shop, installation: Installation, cl
 def test_one_of_two_requests_gets_the_token(shop: Shop, installation: Installation, clock: FakeClock) -> None:
     make_subscription(installation, URI, max_per_second=1)
     row = get_endpoint(shop)
-    durations: list[int] = []
+    first: list[int] = []
 
     second = races.run_while_uncommitted(
-        shop, lambda: durations.append(take_from_bucket(row)), lambda: take_from_bucket(row)
+        shop, lambda: first.append(take_from_bucket(row)), lambda: take_from_bucket(row)
     )
 
-    assert (durations, second) == ([1], 0)
+    assert (first, second) == ([1], 0)
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_a_token_is_taken_twice_without_the_row_lock(shop: Shop, installation: Installation, clock: FakeClock) -> None:
-    """Show what goes wrong without the lock: both dispatchers see one available token and take it."""
     make_subscription(installation, URI, max_per_second=1)
     row = get_endpoint(shop)
-    durations: list[int] = []
+    first: list[int] = []
 
     second = races.run_unguarded(
-        shop,
-        lambda: durations.append(take_from_bucket(row)),
-        lambda: take_from_bucket(row),
-        locks=[Endpoint._meta.db_table],
+        shop, lambda: first.append(take_from_bucket(row)), lambda: take_from_bucket(row), locks=["webhooks_endpoint"]
     )
 
-    assert (durations, second) == ([1], 1)
+    assert (first, second) == ([1], 1)
 
 
 @pytest.mark.django_db
@@ -176,10 +167,8 @@ def test_a_rate_limited_delivery_delays_no_other(shop: Shop, installation: Insta
 
 
 def test_first_and_further_attempts_take_turns_under_a_rate_limit() -> None:
-    lanes, lane = (
-        SlotAllocator(),
-        EndpointSlots(1, 1, "a.example", 10, CircuitBreaker(), max_per_second=1, has_responded=True),
-    )
+    lanes = SlotAllocator()
+    lane = EndpointSlots(1, 1, "a.example", 10, CircuitBreaker(), max_per_second=1, has_responded=True)
     lanes.add(lane)
     for turn in AttemptKind:
         lane.expect(turn, 0.0)

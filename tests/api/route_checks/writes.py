@@ -13,12 +13,7 @@ from tests.api.route_checks import RouteCase, has_argument, is_get, route_check
 from tests.samples import SAMPLES
 from tests.support.api_client import Response
 from tests.support.databases.lock_order import ROOTS, find_breaches, watch_locks
-from tests.support.databases.snapshots import (
-    Snapshot,
-    assert_database_unchanged,
-    rolled_back,
-    snapshot_database,
-)
+from tests.support.databases.snapshots import Snapshot, assert_database_unchanged, rolled_back, snapshot_database
 from tests.support.rest.forged_bodies import (
     MARKS,
     NUMBER,
@@ -66,14 +61,16 @@ def find_misfits(schema: Schema, value: object) -> list[str]:
     ]
 
 
-def find_unnamed_properties(schema: Schema, value: object, at: str = "$") -> list[str]:
+def find_unnamed_properties(schema: Schema, value: object, document: Schema | None = None, at: str = "$") -> list[str]:
     """Return a value's properties that the schema lacks, except in objects without named properties."""
-    schema = resolve_schema(schema)
+    schema = resolve_schema(schema, document)
+    choices = [resolve_schema(choice, document) for choice in schema.get("oneOf", ())]
+    schema = next((choice for choice in choices if choice.get("properties")), schema)
     if isinstance(value, list):
         return [
             path
             for index, item in enumerate(value)
-            for path in find_unnamed_properties(schema.get("items", {}), item, f"{at}.{index}")
+            for path in find_unnamed_properties(schema.get("items", {}), item, document, f"{at}.{index}")
         ]
     members = schema.get("properties")
     if not isinstance(value, dict) or not members:
@@ -81,7 +78,7 @@ def find_unnamed_properties(schema: Schema, value: object, at: str = "$") -> lis
     inner = [
         path
         for name in value.keys() & members
-        for path in find_unnamed_properties(members[name], value[name], f"{at}.{name}")
+        for path in find_unnamed_properties(members[name], value[name], document, f"{at}.{name}")
     ]
     return inner + [f"{at}.{name}" for name in value.keys() - members]
 

@@ -1,5 +1,3 @@
-"""Count the clicks and key presses of a user's task."""
-
 import base64
 from typing import Any
 
@@ -17,10 +15,8 @@ DROP = """([box, files]) => {
 class InputCounter:
     """Counts clicks and key presses. Tests of tasks use the page only through this class.
 
-    Attributes:
-        clicks: Mouse clicks. Dropping files is one click; choosing an option or a file is two: opening and choosing.
-        keys: Key presses that type no text, such as Tab or Enter. A combination with Ctrl counts as one.
-        characters: Characters typed into the focused element.
+    Dropping files is one click; choosing an option or a file is two: opening and choosing. Keys are presses that type
+    no text, such as Tab or Enter. A combination with Ctrl counts as one.
     """
 
     def __init__(self, page: Page) -> None:
@@ -28,12 +24,10 @@ class InputCounter:
         self.clicks = self.keys = self.characters = 0
 
     def click(self, target: Locator) -> None:
-        """Click an element."""
         target.click()
         self.clicks += 1
 
     def choose(self, target: Locator, label: str) -> None:
-        """Choose an option of a select field."""
         target.select_option(label=label)
         self.clicks += 2
 
@@ -44,7 +38,6 @@ class InputCounter:
         self.clicks += 1
 
     def choose_file(self, target: Locator, name: str, kind: str, content: bytes) -> None:
-        """Choose a file in a file field's dialog."""
         self.clicks += 1
         with self.page.expect_file_chooser() as dialog:
             self.click(target)
@@ -52,12 +45,10 @@ class InputCounter:
         dialog.value.set_files(file)
 
     def type(self, text: str) -> None:
-        """Type text into the focused element."""
         self.page.keyboard.type(text)
         self.characters += len(text)
 
-    def press(self, key: str, times: int = 1) -> None:
+    def press(self, key: str) -> None:
         """Press a key or a combination such as ``Control+k``."""
-        for _ in range(times):
-            self.page.keyboard.press(key)
-        self.keys += times
+        self.page.keyboard.press(key)
+        self.keys += 1

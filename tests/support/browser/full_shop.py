@@ -1,5 +1,3 @@
-"""Functions that fill a shop with rows for every page of the panel."""
-
 from datetime import timedelta
 
 from django.utils import timezone
@@ -26,11 +24,18 @@ from tests.support.factories.payments import make_handler
 from tests.support.factories.refunds import create_bogus_order, refund_amount
 from tests.support.webhooks import make_attempt, make_delivery, make_subscription
 
+PAGES_WITHOUT_ARGUMENTS = """
+    index help shops_app_changelist shops_app_add shops_installation_changelist shops_installation_add
+    fulfillment_fulfillmentorder_changelist inventory_location_changelist inventory_inventoryitem_changelist
+    inventory_stockmovement_changelist refunds_refund_changelist orders_order_report refunds_refund_report
+    metafields_metafield_changelist content_scripttag_changelist payments_paymenthandlerconfig_changelist
+    webhooks_subscription_changelist webhooks_delivery_changelist webhooks_delivery_live staff_membership_changelist
+    staff_membership_add events_event_changelist jobs_job_changelist
+"""
 METAFIELD = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold"}
 
 
 def create_app_rows(shop: Shop) -> Installation:
-    """Create apps, tokens, script tags, staff members, and jobs in every state; return the first app's installation."""
     now = timezone.now()
     installation = factories.make_installation(shop, ("read_products", "write_orders"), name="Warehouse sync")
     factories.make_installation(shop, (), name="Reviews")
@@ -67,7 +72,6 @@ def create_app_rows(shop: Shop) -> Installation:
 
 
 def create_fulfillment_rows(installation: Installation) -> None:
-    """Create late, on-hold and partial fulfillments, some for a location and some for a fulfillment service."""
     address = {"first_name": "Ada", "last_name": "Lovelace", "address1": "1 Main Street", "city": "Ottawa"}
     bowl = {**MUG, "title": "Bowl", "quantity": 3}
     service = make_service(installation.app, name="Far depot", inventory_management=True)
@@ -86,7 +90,6 @@ def create_fulfillment_rows(installation: Installation) -> None:
 
 
 def create_deliveries(installation: Installation) -> None:
-    """Create webhook deliveries that succeeded and failed."""
     now, address = timezone.now(), "https://warehouse.example.com/hooks"
     well = make_subscription(
         installation, address, topic="products/update", include_fields=["id", "title", "updated_at"]
@@ -106,87 +109,52 @@ def create_deliveries(installation: Installation) -> None:
 
 
 def get_pages(shop: Shop, installation: Installation) -> list[tuple[str, tuple[object, ...]]]:
-    """Return the URL name of every page of the panel, with example arguments."""
     with shop_scope(shop):
-        token = AccessToken.objects.filter(installation=installation, revoked_at=None).first()
-        member = Membership.objects.filter(account_owner=False).first()
+        token = AccessToken.objects.filter(installation=installation, revoked_at=None).order_by("-id")[0]
+        member = Membership.objects.filter(account_owner=False).order_by("id")[0]
         job = Job.objects.get(state=Job.State.FAILED)
         depot, item = Location.objects.get(name="Depot"), InventoryItem.objects.order_by("id")[0]
         metafield, handler = Metafield.objects.get(), PaymentHandlerConfig.objects.get()
         delivery = Delivery.objects.get(state=Delivery.State.DEAD)
         refund = Refund.objects.get()
-        tag, event = ScriptTag.objects.first(), Event.objects.order_by("-id").first()
+        tag, event = ScriptTag.objects.order_by("id")[0], Event.objects.order_by("-id")[0]
         work = FulfillmentOrder.objects.order_by("id")[0]
         service, parcel = FulfillmentService.objects.get(), Fulfillment.objects.get()
     own = App.objects.get(owner=shop)
-    assert token
-    assert member
-    assert tag
-    assert event
-    return [
-        ("index", ()),
-        ("help", ()),
+    with_arguments: list[tuple[str, tuple[object, ...]]] = [
         ("help_page", ("imports",)),
-        ("shops_shop_change", (shop.pk,)),
-        ("shops_shop_history", (shop.pk,)),
-        ("shops_app_changelist", ()),
-        ("shops_app_add", ()),
-        ("shops_app_change", (own.pk,)),
-        ("shops_app_install", (own.pk,)),
-        ("shops_app_delete", (own.pk,)),
-        ("shops_installation_review", (installation.pk,)),
-        ("shops_installation_changelist", ()),
-        ("shops_installation_add", ()),
-        ("shops_installation_change", (installation.pk,)),
-        ("shops_installation_scopes", (installation.pk,)),
-        ("shops_installation_delete", (installation.pk,)),
-        ("shops_installation_revoke", (installation.pk, token.pk)),
-        ("fulfillment_fulfillmentorder_changelist", ()),
         ("orders_order_change", (work.order_id,)),
+        ("orders_order_change orders_order_cancel refunds_refund_new", (refund.order_id,)),
+        ("shops_shop_change shops_shop_history", (shop.pk,)),
+        ("shops_app_change shops_app_install shops_app_delete", (own.pk,)),
+        ("shops_installation_review shops_installation_change", (installation.pk,)),
+        ("shops_installation_scopes shops_installation_delete", (installation.pk,)),
+        ("shops_installation_revoke", (installation.pk, token.pk)),
         ("fulfillment_fulfillmentorder_fulfill", (work.order_id,)),
         ("fulfillment_fulfillmentorder_act", (work.pk, "set_fulfillment_deadline")),
         ("fulfillment_fulfillmentorder_parcel", (parcel.pk, "event")),
         ("fulfillment_fulfillmentorder_parcel_slip", (parcel.pk,)),
-        ("fulfillment_fulfillmentservice_change", (service.pk,)),
-        ("fulfillment_fulfillmentservice_records", (service.pk,)),
+        ("fulfillment_fulfillmentservice_change fulfillment_fulfillmentservice_records", (service.pk,)),
         ("fulfillment_fulfillmentservice_delete", (service.pk,)),
-        ("inventory_location_changelist", ()),
-        ("inventory_location_change", (depot.pk,)),
-        ("inventory_location_activation", (depot.pk,)),
-        ("inventory_inventoryitem_changelist", ()),
+        ("inventory_location_change inventory_location_activation", (depot.pk,)),
         ("inventory_inventoryitem_change", (item.pk,)),
-        ("inventory_stockmovement_changelist", ()),
-        ("orders_order_change", (refund.order_id,)),
-        ("orders_order_cancel", (refund.order_id,)),
-        ("refunds_refund_changelist", ()),
         ("refunds_refund_change", (refund.pk,)),
-        ("refunds_refund_new", (refund.order_id,)),
-        ("orders_order_report", ()),
-        ("refunds_refund_report", ()),
-        ("metafields_metafield_changelist", ()),
         ("metafields_metafield_change", (metafield.pk,)),
-        ("content_scripttag_changelist", ()),
         ("content_scripttag_change", (tag.pk,)),
-        ("payments_paymenthandlerconfig_changelist", ()),
         ("payments_paymenthandlerconfig_change", (handler.pk,)),
-        ("webhooks_subscription_changelist", ()),
         ("webhooks_subscription_change", (delivery.subscription_id,)),
-        ("webhooks_delivery_changelist", ()),
         ("webhooks_delivery_change", (delivery.pk,)),
-        ("webhooks_delivery_live", ()),
-        ("staff_membership_changelist", ()),
-        ("staff_membership_add", ()),
-        ("staff_membership_change", (member.pk,)),
-        ("staff_membership_delete", (member.pk,)),
-        ("events_event_changelist", ()),
+        ("staff_membership_change staff_membership_delete", (member.pk,)),
         ("events_event_change", (event.pk,)),
-        ("jobs_job_changelist", ()),
         ("jobs_job_change", (job.pk,)),
+    ]
+    return [
+        *((name, ()) for name in PAGES_WITHOUT_ARGUMENTS.split()),
+        *((name, arguments) for names, arguments in with_arguments for name in names.split()),
     ]
 
 
 def run_jobs() -> None:
-    """Run all waiting jobs."""
     with all_shops_scope():
         keys = list(Job.objects.filter(state=Job.State.WAITING).order_by("pk").values_list("key", flat=True))
     for key in keys:

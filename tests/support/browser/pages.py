@@ -1,5 +1,3 @@
-"""A page in a real browser, which records problems and checks accessibility with axe."""
-
 import pathlib
 from collections.abc import Callable
 from typing import Literal
@@ -60,7 +58,6 @@ class BrowserPage:
         page.on("console", lambda line: self.problems.append(line.text) if line.type == "error" else None)
 
     def go(self, name: str = "index", *args: object) -> Page:
-        """Open a panel page and fail on any status other than 200."""
         return self.open(get_panel_url(self.shop, f"admin:{name}", *args))
 
     def open(self, path: str) -> Page:
@@ -71,15 +68,13 @@ class BrowserPage:
 
     def sideways(self) -> int:
         """Return how many pixels the page is wider than the window."""
-        width: int = self.page.evaluate(SIDEWAYS)
-        return width
+        return self.page.evaluate(SIDEWAYS)
 
     def violations(self, *, recoloured: bool = False) -> list[str]:
         """Return axe's violations. With ``recoloured``, check only colors and new elements."""
         if not self.page.evaluate("() => 'axe' in window"):
             self.page.evaluate(AXE.read_text())
-        messages: list[str] = self.page.evaluate(LOOK, [TAGS, COLOURS if recoloured else ()])
-        return messages
+        return self.page.evaluate(LOOK, [TAGS, COLOURS if recoloured else ()])
 
     def barriers(self, color_schemes: tuple[Look, ...] = ("light", "dark")) -> list[tuple[str, str]]:
         """Return axe's violations and the page's excess width in light and dark mode.
@@ -90,19 +85,16 @@ class BrowserPage:
         violations: list[tuple[str, str]] = []
         for color_scheme in color_schemes:
             self.page.emulate_media(color_scheme=color_scheme)
-            self.page.evaluate(
-                "dark => document.documentElement.classList.toggle('dark', dark)", color_scheme == "dark"
-            )
-            violations += [
-                (color_scheme, problem) for problem in self.violations(recoloured=color_scheme != color_schemes[0])
-            ]
+            toggle = "dark => document.documentElement.classList.toggle('dark', dark)"
+            self.page.evaluate(toggle, color_scheme == "dark")
+            problems = self.violations(recoloured=color_scheme != color_schemes[0])
+            violations += [(color_scheme, problem) for problem in problems]
             violations += [(color_scheme, f"{wide} pixels too wide")] if (wide := self.sideways()) > 0 else []
         return violations
 
     def unreachable(self) -> list[str]:
         """Return click targets that the keyboard cannot reach."""
-        targets: list[str] = self.page.evaluate(UNREACHABLE)
-        return targets
+        return self.page.evaluate(UNREACHABLE)
 
 
 Open = Callable[..., BrowserPage]

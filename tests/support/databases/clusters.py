@@ -1,5 +1,3 @@
-"""PostgreSQL clusters that a test may stop and restart."""
-
 import os
 import pwd
 import shutil
@@ -13,50 +11,43 @@ from tests.support import services
 from tests.support.servers.live import find_free_port
 
 
-def find_programs() -> Path | None:
+def require_programs() -> str:
     """Return the folder with PostgreSQL's server programs, which Debian installs outside of PATH."""
-    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    folders.append(Path(shutil.which("initdb") or "/nowhere/initdb").parent)
-    return next((folder for folder in folders if (folder / "initdb").exists()), None)
+    folders = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)
+    folder = next((folder for folder in folders if Path(folder, "initdb").exists()), None)
+    initdb = shutil.which("initdb")
+    return services.require_service(
+        "the programs of a PostgreSQL server", folder or (initdb and str(Path(initdb).parent))
+    )
+
+
+def run_as_postgres(folder: Path) -> dict[str, str]:
+    """Return the user for processes that use the folder, because PostgreSQL refuses to run as root."""
+    if os.getuid() != 0:
+        return {}
+    users = {entry.pw_name for entry in pwd.getpwall()}
+    services.require_service("a user called postgres", "postgres" if "postgres" in users else None)
+    shutil.chown(folder, "postgres", "postgres")
+    return {"user": "postgres", "group": "postgres"}
 
 
 class Cluster:
     """A new cluster in ``folder`` on a free port, or a streaming replica ``of`` another cluster."""
 
     def __init__(self, folder: Path, of: "Cluster | None" = None) -> None:
-        self._bin = Path(
-            services.require_service("the programs of a PostgreSQL server", str(find_programs() or "") or None)
-        )
+        self._bin = Path(require_programs())
         self._data = folder / "data"
         self.port = find_free_port()
+        self.address = ("-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres")
         self.url = f"postgres://postgres@127.0.0.1:{self.port}/restored"
-        # PostgreSQL refuses to run as root.
-        self._as: dict[str, str] = {}
-        if os.getuid() == 0:
-            services.require_service(
-                "a user called postgres", next((u.pw_name for u in pwd.getpwall() if u.pw_name == "postgres"), None)
-            )
-            shutil.chown(folder, "postgres", "postgres")
-            self._as = {"user": "postgres", "group": "postgres"}
+        self._as = run_as_postgres(folder)
         if of is not None:
-            self._run(
-                "pg_basebackup",
-                "--no-sync",
-                "-R",
-                "-c",
-                "fast",
-                "-h",
-                "127.0.0.1",
-                "-p",
-                str(of.port),
-                "-U",
-                "postgres",
-            )
+            self._run("pg_basebackup", "--no-sync", "-R", "-c", "fast", *of.address)
             self.start()
             return
         self._run("initdb", "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8")
         self.start()
-        self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "restored", data=False)
+        self._run("createdb", *self.address, "restored", data=False)
 
     def _run(self, program: str, *arguments: str, data: bool = True) -> None:
         where = ["-D", str(self._data)] if data else []
@@ -79,7 +70,6 @@ class Cluster:
 
 @contextmanager
 def run_cluster(of: Cluster | None = None) -> Iterator[Cluster]:
-    """Run a cluster for the duration of the block, and delete the cluster afterwards."""
     with tempfile.TemporaryDirectory(prefix="cluster") as folder:
         cluster = Cluster(Path(folder), of)
         try:

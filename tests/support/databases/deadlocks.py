@@ -17,8 +17,6 @@ WAIT_SECONDS = 10
 
 
 class Deadlocks:
-    """The deadlocks counted in this process's database, and the deadlocks announced by the process's tests."""
-
     def __init__(self) -> None:
         """Store the current count, because a reused database contains the deadlocks of earlier runs."""
         self.before = count_deadlocks()
@@ -53,5 +51,4 @@ def count_deadlocks() -> int:
     with connection.cursor() as cursor:
         while cursor.execute(_CONNECTED).fetchone()[0] and time.monotonic() < until:
             time.sleep(0.02)
-        count: int = cursor.execute(_COUNTED).fetchone()[0]
-    return count
+        return cursor.execute(_COUNTED).fetchone()[0]

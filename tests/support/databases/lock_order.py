@@ -16,8 +16,6 @@ from django.apps import apps
 from django.conf import settings
 from django.db import connection
 
-from tests.support.types import JsonObject
-
 Key = tuple[Any, ...]
 
 # Rows are locked in ascending order of their keys. In these tables the key is not the primary key.
@@ -35,16 +33,13 @@ _SEQUENCES = "SELECT regexp_replace(sequencename, '_id_seq$', ''), last_value FR
 
 @dataclass
 class LockRecorder:
-    """The row locks of each transaction.
+    """The row locks of each transaction."""
 
-    Attributes:
-        roots: For each table, the root of its aggregate. A lock on the root row covers the aggregate's other rows.
-        steps: Maps ``(held, locked)``, a table with locked rows and the table locked next, to the statement.
-        disorder: Statements that lock a table's rows in an undefined order, or lock a lower key after a higher one.
-    """
-
+    # For each table, the root of its aggregate. A lock on the root row covers the aggregate's other rows.
     roots: Mapping[str, str] = field(default_factory=dict)
+    # Maps ``(held, locked)``, a table with locked rows and the table locked next, to the statement.
     steps: dict[tuple[str, str], str] = field(default_factory=dict)
+    # Statements that lock a table's rows in an undefined order, or lock a lower key after a higher one.
     disorder: list[str] = field(default_factory=list)
     _base: int = 0
     _unit: str | None = None
@@ -52,7 +47,6 @@ class LockRecorder:
     _held: dict[str, dict[object, Key]] = field(default_factory=dict)
 
     def __call__(self, execute: Callable[..., object], sql: Any, params: Any, many: bool, context: Any) -> object:
-        """Run a statement and record its locks."""
         if not isinstance(sql, str):
             return execute(sql, params, many, context)
         self._follow()
@@ -67,8 +61,7 @@ class LockRecorder:
                 self._note_each(sql, [params])
             elif match := _WRITE.match(sql):
                 table = match[1]
-                columns = self._columns(table)
-                if columns:
+                if columns := self._columns(table):
                     cursor_result = execute(f"{sql} RETURNING {columns}", params, many, context)
                     rows = context["cursor"].cursor.fetchall()
                     self._note(table, rows, sql, ordered=False)
@@ -81,12 +74,8 @@ class LockRecorder:
         if match and self._columns(match[1]):
             before = (match[2] or "").count("%s")
             for row_params in params:
-                self._note(
-                    match[1],
-                    self._ask(match[1], f"FROM {match[1]} WHERE {match[3]}", row_params[before:]),
-                    sql,
-                    ordered=False,
-                )
+                rows = self._ask(match[1], f"FROM {match[1]} WHERE {match[3]}", row_params[before:])
+                self._note(match[1], rows, sql, ordered=False)
 
     def _follow(self) -> None:
         """Clear the recorded locks when a new outermost transaction begins."""
@@ -98,7 +87,8 @@ class LockRecorder:
                 self._last = {name: last or 0 for name, last in cursor.execute(_SEQUENCES).fetchall()}
 
     def _columns(self, table: str) -> str:
-        model = _get_models_by_table().get(table)
+        models = {model._meta.db_table: model for model in apps.get_models(include_auto_created=True)}
+        model = models.get(table)
         if model is None:
             return ""
         names = (model._meta.pk.column, *KEYS.get(table, ()))
@@ -107,8 +97,7 @@ class LockRecorder:
     def _ask(self, table: str, rest: str, params: object) -> list[Key]:
         columns = self._columns(table)
         with connection.connection.cursor() as cursor:
-            keys: list[Key] = cursor.execute(f"SELECT {columns} {rest}", params).fetchall()
-        return keys
+            return cursor.execute(f"SELECT {columns} {rest}", params).fetchall()
 
     def _note(self, table: str, rows: list[Key], sql: str, *, ordered: bool) -> None:
         if self.roots.get(table) in self._held:
@@ -130,13 +119,8 @@ class LockRecorder:
         self._held.setdefault(table, {}).update({row[0]: key for row, key in zip(new, keys, strict=True)})
 
 
-def _get_models_by_table() -> JsonObject:
-    return {model._meta.db_table: model for model in apps.get_models(include_auto_created=True)}
-
-
 @contextmanager
 def watch_locks(roots: Mapping[str, str]) -> Iterator[LockRecorder]:
-    """Record the row locks of this thread's connection within the block."""
     watch = LockRecorder(roots)
     watch._base = len(connection.savepoint_ids)
     with connection.execute_wrapper(watch):
@@ -144,7 +128,6 @@ def watch_locks(roots: Mapping[str, str]) -> Iterator[LockRecorder]:
 
 
 def read_lock_order() -> dict[str, list[str]]:
-    """Return the root tables in lock order, with the other tables of each aggregate."""
     text = (Path(settings.BASE_DIR) / "docs/internals.md").read_text().split("### Lock order")[1]
     return {root: re.findall(r"`(\w+)`", parts) for root, parts in _ROW.findall(text.split("\n## ")[0])}
 
@@ -155,7 +138,6 @@ POSITIONS = {name: place for place, root in enumerate(TABLE) for name in (root, 
 
 
 def find_breaches(watch: LockRecorder) -> list[str]:
-    """Return a description of each lock that was out of order."""
     wrong = [
         f"{locked_before} before {locked}: {sql}"
         for (locked_before, locked), sql in watch.steps.items()

@@ -66,7 +66,6 @@ def run_pooler(sessions: int) -> Iterator[int]:
 
 @contextmanager
 def use_pooler(sessions: int) -> Iterator[None]:
-    """Connect this process and all processes that it starts to the test database through PgBouncer."""
     with run_pooler(sessions) as port, pytest.MonkeyPatch.context() as patch:
         patch.setenv("BACKOFFICE_DATABASE_POOLER", "on")
         database_settings = get_database_settings(settings.DATA_DIR) | {"HOST": "127.0.0.1", "PORT": str(port)}

@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 
 from tests.support import services
-from tests.support.databases.clusters import find_programs
+from tests.support.databases.clusters import require_programs, run_as_postgres
 from tests.support.servers.live import find_free_port
 from tests.support.timing import wait_until
 
@@ -37,30 +37,18 @@ _REPLICATED_STATES = {"primary", "secondary"}
 
 
 class PostgresPair:
-    """A pair of PostgreSQL servers in a folder, with an empty database."""
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._program = services.require_service("pg_autoctl", shutil.which("pg_autoctl"))
-        programs = services.require_service("the programs of a PostgreSQL server", str(find_programs() or "") or None)
-        self._env = {
-            "PATH": f"{programs}:/usr/bin:/bin",
-            "HOME": str(folder),
-            "LANG": "C.UTF-8",
-            "XDG_RUNTIME_DIR": str(folder),
-        }
-        # PostgreSQL refuses to run as root.
-        self._as: dict[str, str] = {}
-        if os.getuid() == 0:
-            shutil.chown(folder, "postgres", "postgres")
-            self._as = {"user": "postgres", "group": "postgres"}
+        path = f"{require_programs()}:/usr/bin:/bin"
+        self._env = {"PATH": path, "HOME": str(folder), "LANG": "C.UTF-8", "XDG_RUNTIME_DIR": str(folder)}
+        self._as = run_as_postgres(folder)
         self.ports = {name: find_free_port() for name in ("monitor", "one", "two")}
         servers = ",".join(f"127.0.0.1:{self.ports[name]}" for name in ("one", "two"))
         self.url = f"postgres://postgres@{servers}/restored?target_session_attrs=read-write"
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def make(self) -> None:
-        """Create the monitor and both servers, and start them."""
         self._create("monitor")
         self._tell("monitor", _MONITOR)
         self.start("monitor")
@@ -85,7 +73,6 @@ class PostgresPair:
         wait_until(lambda: set(self.states().values()), _REPLICATED_STATES.__eq__, seconds=120)
 
     def start(self, name: str) -> None:
-        """Start a server, as after a reboot."""
         with (self._folder / f"{name}.log").open("a") as log:
             self._running[name] = subprocess.Popen(
                 [self._program, "run", "--pgdata", str(self._folder / name)],
@@ -103,7 +90,6 @@ class PostgresPair:
         return name
 
     def stop(self) -> None:
-        """Stop all processes."""
         for name in list(self._running):
             self._kill(name)
 
@@ -141,7 +127,6 @@ def _stop_process_tree(pid: int) -> list[int]:
 
 @contextmanager
 def run_pair() -> Iterator[PostgresPair]:
-    """Run a pair of servers within the block, and delete the servers afterwards."""
     with tempfile.TemporaryDirectory(prefix="pair") as folder:
         pair = PostgresPair(Path(folder))
         try:

@@ -1,5 +1,3 @@
-"""A TCP proxy that simulates network faults."""
-
 import asyncio
 import threading
 from collections.abc import Iterator
@@ -11,8 +9,6 @@ _BYTES_PER_SECOND = 1024
 
 
 class Fault(Enum):
-    """A network fault: its effect on the bytes of open connections and on new connections."""
-
     NONE = "none"
     SLOW = "a second late"
     RESET = "reset"
@@ -28,7 +24,7 @@ class Proxy:
         self.fault = Fault.NONE
         self._target = target
         self._pairs: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
         self._ready = threading.Event()
         self._over = asyncio.Event()
 
@@ -44,9 +40,6 @@ class Proxy:
         self.fault = Fault.NONE
         if was_silent:
             self._loop.call_soon_threadsafe(self._reset_all)
-
-    def _run(self) -> None:
-        asyncio.run(self._serve())
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -97,7 +90,6 @@ class Proxy:
 
     @contextmanager
     def running(self) -> "Iterator[Proxy]":
-        """Forward connections for the duration of the block."""
         self._thread.start()
         assert self._ready.wait(10)
         try:

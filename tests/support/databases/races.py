@@ -28,11 +28,7 @@ Careless = TypeVar("Careless")
 def run_concurrently(
     shop: Shop, *functions: Callable[[], object], expected_errors: ExpectedErrors = DomainError
 ) -> list[Any]:
-    """Run all functions at the same time, inside the shop's scope.
-
-    Returns:
-        The result of each function, or the expected error that it raised; any other error fails the test.
-    """
+    """Run all functions at the same time; return each result or expected error. Any other error fails the test."""
     ready = threading.Barrier(len(functions))
     results: list[Any] = [None] * len(functions)
 
@@ -53,9 +49,8 @@ def run_concurrently(
     for thread in threads:
         thread.join(WAIT_SECONDS)
     assert not any(thread.is_alive() for thread in threads)
-    assert [
-        result for result in results if isinstance(result, Exception) and not isinstance(result, expected_errors)
-    ] == []
+    errors = [result for result in results if isinstance(result, Exception)]
+    assert [error for error in errors if not isinstance(error, expected_errors)] == []
     return results
 
 
@@ -64,14 +59,8 @@ def run_while_uncommitted(
 ) -> Result:
     """Run ``first`` in a transaction and ``second`` in a thread, and commit ``first`` once ``second`` waits for a lock.
 
-    Args:
-        shop: The shop for the scope of all functions.
-        first: Runs in a transaction that is still open when ``second`` starts.
-        second: Runs with a separate connection and must wait for the transaction of ``first``.
-        then: Runs in the transaction of ``first`` while ``second`` waits.
-
-    Returns:
-        The result of ``second``. An error in any function is raised.
+    ``then`` runs in the transaction of ``first`` while ``second`` waits. Return the result of ``second``. An error in
+    any function is raised.
     """
     return _run_second_in_thread(shop, first, second, then, must_wait=True)
 
@@ -87,14 +76,8 @@ def run_unguarded(
     """Run the control of a race, like ``run_while_uncommitted`` but without the guard that makes ``second`` wait.
 
     Args:
-        shop: The shop for the scope of both functions.
-        first: Runs in a transaction that is still open when ``second`` starts.
-        second: Runs with a separate connection. With the guard, it would wait for the transaction of ``first``.
         locks: Tables from which both functions read rows without ``FOR UPDATE``.
         conditions: Columns, by table, that are ignored in the WHERE clauses of UPDATE statements.
-
-    Returns:
-        The result of ``second``. An error in either function is raised.
     """
 
     def careless(work: Callable[[], Careless]) -> Callable[[], Careless]:

@@ -1,5 +1,3 @@
-"""Snapshots of the database's contents, to check that code changes nothing."""
-
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -21,15 +19,12 @@ Snapshot: TypeAlias = dict[str, tuple[int, str]]
 
 @cache
 def _build_snapshot_query() -> str:
-    """Return one query that selects the name, row count and contents of every table."""
     quote = connection.ops.quote_name
 
     def contents(model: type[Model]) -> str:
-        fields = [
-            field for field in model._meta.concrete_fields if f"{model.__name__}.{field.name}" not in ALWAYS_UPDATED
-        ]
-        fields.sort(key=lambda field: not field.primary_key)
-        columns = [quote(str(field.column)) for field in fields if field.column]
+        fields = sorted(model._meta.concrete_fields, key=lambda field: not field.primary_key)
+        names = {str(field.column): f"{model.__name__}.{field.name}" for field in fields if field.column}
+        columns = [quote(column) for column, name in names.items() if name not in ALWAYS_UPDATED]
         if connection.vendor == "postgresql":
             # Order by the primary key, because an update moves a row to another place.
             contents_sql = f"string_agg(ROW({','.join(columns)})::text, ',' ORDER BY {columns[0]})"
@@ -42,7 +37,6 @@ def _build_snapshot_query() -> str:
 
 
 def snapshot_database() -> Snapshot:
-    """Return the row count and the contents of each table."""
     with connection.cursor() as cursor:
         cursor.execute(_build_snapshot_query())
         return {label: (count, contents) for label, count, contents in cursor.fetchall()}

@@ -1,5 +1,3 @@
-"""Factories for all tests. The modules of this package contain the factories of one domain each."""
-
 import json
 from collections.abc import Iterable
 from datetime import datetime
@@ -21,26 +19,21 @@ ALL_SCOPES = tuple(sorted(SCOPES))
 
 
 def make_shop(**settings: Any) -> Shop:
-    """Create a shop with default values."""
     number = Shop.objects.count() + 1
     values = {"domain": f"shop-{number}.example", "name": f"Shop {number}", "email": "owner@shop.example", **settings}
     return shop_creation.create_shop(actor="system", at=timezone.now(), **values)
 
 
 def make_installation(shop: Shop, scopes: Iterable[str] = ALL_SCOPES, **app: Any) -> Installation:
-    """Create an app and install it in a shop."""
     app_row = app_installation.create_app(name=app.pop("name", f"App {App.objects.count() + 1}"), **app)
     return app_installation.install_app(app_row, shop, scopes=scopes, actor="system", at=timezone.now())
 
 
 def make_token(installation: Installation) -> str:
-    """Create an access token for an app installation."""
     return tokens.issue_token(installation, actor="system", at=timezone.now())
 
 
 class UserFactory(DjangoModelFactory[User]):
-    """A factory for staff members without a membership."""
-
     class Meta:
         model = User
         skip_postgeneration_save = True
@@ -50,7 +43,6 @@ class UserFactory(DjangoModelFactory[User]):
 
 
 def make_member(shop: Shop, *permissions: str, view_only: Iterable[str] = (), owner: bool = False, **user: Any) -> User:
-    """Create a staff member with a membership in a shop."""
     user_row = UserFactory.create(**user)
     with shop_scope(shop):
         Membership.objects.create(
@@ -69,11 +61,9 @@ class ScriptTagFactory(DjangoModelFactory[ScriptTag]):
 
 
 def to_json(value: object) -> bytes:
-    """Encode a request body as JSON."""
     return json.dumps(value).encode()
 
 
 def make_purchase(installation: Installation, *, at: datetime | None = None, **values: Any) -> AppPurchase:
-    """Create a pending app purchase."""
     attributes = {"name": "Setting up", "price": Decimal("49.00"), "actor": "system", **values}
     return purchases.create_purchase(installation, at=at or timezone.now(), **attributes)

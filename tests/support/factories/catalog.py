@@ -1,5 +1,3 @@
-"""Factories for catalog objects, based on the domain services."""
-
 import base64
 from typing import Any
 
@@ -28,13 +26,11 @@ def make_product(title: str = "Mug", *, prices: tuple[str, ...] = (), **attrs: o
 
 
 def make_image(product: Product, **attrs: Any) -> ProductImage:
-    """Add an image at the end of a product's images."""
     picture = image_files.store_uploaded_image(product.shop_id, PNG, "mug.png")
     return images.add_image(product.pk, ImageInput(image=picture, attrs=attrs), actor="system", at=timezone.now())
 
 
 def make_custom(title: str = "Kitchen", *members: Product, **attrs: object) -> Collection:
-    """Create a custom collection with the given products."""
     parts = lifecycle.CollectionParts(placements=[Placement(product.pk) for product in members])
     return lifecycle.create_collection(
         Collection.Kind.CUSTOM, {"title": title, **attrs}, parts, actor="system", at=timezone.now()

@@ -22,12 +22,10 @@ SMALL_THEME: dict[str, bytes | str] = {
 
 
 def make_blog() -> Blog:
-    """Create a blog without articles."""
     return blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
 
 
 def make_article() -> Article:
-    """Create an article in a new blog."""
     return articles.create_article(make_blog().pk, {"title": "Hello"}, actor="system", at=timezone.now())
 
 
@@ -46,15 +44,12 @@ def make_draft() -> tuple[Theme, AssetVersion]:
     return draft, AssetVersion.objects.get(theme=draft)
 
 
-def make_store_file(name: str = "hat.png", color: str = "red") -> StoreFile:
-    """Create an image for use in rich text, in the current shop."""
-    return store_files.save_store_file(
-        make_plain_image("PNG", (4, 3), color=color), name, actor="system", at=timezone.now()
-    )
+def make_store_file(name: str = "hat.png") -> StoreFile:
+    image = make_plain_image("PNG", (4, 3), color="red")
+    return store_files.save_store_file(image, name, actor="system", at=timezone.now())
 
 
 def create_zip(files: Mapping[str, bytes | str]) -> bytes:
-    """Return a valid ZIP archive with the files."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():

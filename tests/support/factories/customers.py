@@ -19,7 +19,6 @@ def make_customer(*, at: datetime = NOON, **attrs: object) -> Customer:
 
 
 def make_address(customer: Customer, *, at: datetime = NOON, **attrs: object) -> Address:
-    """Add an address to a customer."""
     values = {"address1": "Storgatan 1", "city": "Lund", "zip": "222 22", "country": "Sweden", **attrs}
     return addresses.create_address(customer, values, actor="staff:1", at=at)
 

@@ -1,5 +1,3 @@
-"""Factories for fulfillment services, fulfillment orders and fulfillments."""
-
 from datetime import timedelta
 from typing import Any
 
@@ -22,7 +20,6 @@ from tests.support.factories.orders import MUG, make_order
 
 
 def make_service(app: App, **attrs: object) -> FulfillmentService:
-    """Create a fulfillment service for an app in the current shop."""
     number = FulfillmentService.objects.count() + 1
     fields = {"name": f"Depot {number}", "callback_url": f"https://depot-{number}.example/callbacks", **attrs}
     return changes.create_service(fields, app=app, actor="system", at=timezone.now())
@@ -73,13 +70,11 @@ def make_fulfillment(row: FulfillmentOrder | None = None, **values: Any) -> Fulf
 
 
 def make_event(fulfillment: Fulfillment | None = None, **attrs: object) -> FulfillmentEvent:
-    """Create a fulfillment event, by default with the status ``in_transit``."""
     fields = {"status": "in_transit", **attrs}
     return tracking.add_event(fulfillment or make_fulfillment(), fields, actor="system", at=timezone.now())
 
 
 def find_wrong_quantities() -> list[str]:
-    """Return what the nightly checks find wrong with the quantities of fulfillment orders."""
     return [
         *consistency_checks.find_wrong_fulfillable_quantities(),
         *consistency_checks.find_wrong_fulfilled_quantities(),

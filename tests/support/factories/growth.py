@@ -8,9 +8,9 @@ from django.utils import timezone
 from apps.catalog.domain.collections.collects import add_collect
 from apps.catalog.domain.inputs import VariantInput
 from apps.catalog.domain.variants import create_variant
-from apps.catalog.models import Product, ProductImage
-from apps.content.domain import articles, themes
-from apps.content.models import MobilePlatformApplication, Theme
+from apps.catalog.models import Product
+from apps.content.domain import articles
+from apps.content.models import MobilePlatformApplication
 from apps.core.events.recording import record_event
 from apps.core.types import Attrs
 from apps.customers.models import Customer
@@ -21,19 +21,19 @@ from apps.inventory.models import Location
 from apps.metafields.domain import write as metafields
 from apps.orders.domain import payments
 from apps.orders.models import Order
-from apps.payments.domain import handlers
 from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundRequest, RefundTransactionInput
-from apps.webhooks.domain import subscriptions
 from tests.samples import SampleContext
 from tests.support.factories import ScriptTagFactory, make_member
 from tests.support.factories.catalog import make_custom, make_image, make_product, make_smart
-from tests.support.factories.content import make_blog
+from tests.support.factories.content import make_blog, make_draft
 from tests.support.factories.customers import make_address, make_customer
 from tests.support.factories.fulfillment import make_event, make_fulfillment, make_fulfillment_order, make_service
 from tests.support.factories.inventory import make_item, make_location, set_stock
 from tests.support.factories.orders import MUG, make_order
+from tests.support.factories.payments import make_handler
 from tests.support.rest.routes import Route
+from tests.support.webhooks import make_subscription
 
 Rows = Attrs
 Grow = Callable[[SampleContext, Rows, int], object]
@@ -52,37 +52,19 @@ def _add_customer(world: SampleContext, rows: Rows, number: int) -> None:
         make_address(customer, address1=f"Storgatan {street}")
 
 
-def _add_order(world: SampleContext, rows: Rows, number: int) -> None:
-    make_order(email=f"one-more-{number}@example.com", lines=[MUG] * 3)
-
-
-def _add_order_of_customer(world: SampleContext, rows: Rows, number: int) -> None:
-    make_order(customer={"id": rows["customer_id"]}, lines=[MUG] * 3)
-
-
 def _add_payment(world: SampleContext, rows: Rows, number: int) -> None:
     order = Order.objects.get(pk=rows["order_id"])
     attrs = {"kind": "sale", "amount": Decimal("1.00"), "gateway": "manual"}
     payments.create_transaction(order, attrs, actor="system", at=timezone.now())
 
 
-def _add_event_of_order(world: SampleContext, rows: Rows, number: int) -> None:
-    order = Order.objects.get(pk=rows["order_id"])
-    record_event("orders/updated", order, actor=f"app:{world.installation.app_id}", at=timezone.now())
-
-
-def _add_event_of_product(world: SampleContext, rows: Rows, number: int) -> None:
-    product = Product.objects.get(pk=rows["product_id"])
-    record_event("products/update", product, actor=f"app:{world.installation.app_id}", at=timezone.now())
+def _add_event(world: SampleContext, topic: str, subject: Order | Product) -> None:
+    record_event(topic, subject, actor=f"app:{world.installation.app_id}", at=timezone.now())
 
 
 def _add_variant(world: SampleContext, rows: Rows, number: int) -> None:
     variant_input = VariantInput(attrs={"option1": f"Size {number}", "price": "3.00"})
     create_variant(rows["product_id"], variant_input, actor="system", at=timezone.now())
-
-
-def _add_image(world: SampleContext, rows: Rows, number: int) -> ProductImage:
-    return make_image(Product.objects.get(pk=rows["product_id"]))
 
 
 def _add_item(world: SampleContext, rows: Rows, number: int) -> None:
@@ -91,42 +73,18 @@ def _add_item(world: SampleContext, rows: Rows, number: int) -> None:
         rows[name] = f"{rows[name]},{item.pk}"
 
 
-def _add_level(world: SampleContext, rows: Rows, number: int) -> None:
-    set_stock(make_item(world.shop, sku=f"MUG-{number}"), Location.objects.get(pk=rows["location_id"]), number)
-
-
 def _add_article(world: SampleContext, rows: Rows, number: int) -> None:
     attrs = {"title": f"Hello {number}", "tags": "a, b"}
     articles.create_article(rows["blog_id"], attrs, actor="system", at=timezone.now())
 
 
-def _add_theme(world: SampleContext, rows: Rows, number: int) -> None:
-    themes.duplicate_theme(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())
-
-
-def _add_mobile_app(world: SampleContext, rows: Rows, number: int) -> None:
-    MobilePlatformApplication(shop=world.shop, platform="ios", application_id=f"X1Y2.more-{number}").save()
-
-
-def _add_subscription(world: SampleContext, rows: Rows, number: int) -> None:
-    values = {"topic": "products/update", "uri": f"https://app.example/{number}", "api_version": "2026-07"}
-    subscriptions.create_subscription(world.installation, values, actor="system", at=timezone.now())
-
-
-def _add_payment_handler(world: SampleContext, rows: Rows, number: int) -> None:
-    attrs = {"handler_id": f"more-{number}", "handler_version": "2026-04-08", "config": {"shop_id": f"more-{number}"}}
-    handlers.create_handler(attrs, actor="system", at=timezone.now())
-
-
 def _fulfill_again(order_id: int) -> None:
-    """Cancel an order's fulfillment and create a new fulfillment."""
     last = Fulfillment.objects.filter(order=order_id, status="success").get()
     fulfillments.cancel_fulfillment(last, actor="system", at=timezone.now())
     make_fulfillment(FulfillmentOrder.objects.get(order=order_id, status="open"))
 
 
 def _add_fulfillment(world: SampleContext, rows: Rows, number: int) -> None:
-    """Create another fulfillment for a fulfillment order."""
     row = FulfillmentOrder.objects.get(pk=rows["fulfillment_order_id"])
     fulfillment_line = row.sent_lines.select_related("fulfillment").order_by("pk").first()
     assert fulfillment_line is not None
@@ -152,8 +110,12 @@ def _add_refund(world: SampleContext, rows: Rows, number: int) -> None:
 GROWTH: dict[str, Grow] = {
     "products.json": _add_product,
     "products/<product_id>/variants.json": _add_variant,
-    "products/<product_id>/images.json": _add_image,
-    "products/<product_id>/events.json": _add_event_of_product,
+    "products/<product_id>/images.json": lambda world, rows, number: make_image(
+        Product.objects.get(pk=rows["product_id"])
+    ),
+    "products/<product_id>/events.json": lambda world, rows, number: _add_event(
+        world, "products/update", Product.objects.get(pk=rows["product_id"])
+    ),
     "custom_collections.json": lambda world, rows, number: make_custom(f"Kitchen {number}", make_product()),
     "smart_collections.json": lambda world, rows, number: make_smart(f"Cheap {number}", ("title", "contains", "x")),
     "collections/<collection_id>/products.json": _add_collected_product,
@@ -162,26 +124,36 @@ GROWTH: dict[str, Grow] = {
     ),
     "collects.json": lambda world, rows, number: make_custom(f"Kitchen {number}", make_product()),
     "locations.json": lambda world, rows, number: make_location(world.shop, name=f"Depot {number}"),
-    "locations/<location_id>/inventory_levels.json": _add_level,
+    "locations/<location_id>/inventory_levels.json": lambda world, rows, number: set_stock(
+        make_item(world.shop, sku=f"MUG-{number}"), Location.objects.get(pk=rows["location_id"]), number
+    ),
     "inventory_items.json": _add_item,
     "inventory_levels.json": _add_item,
     "script_tags.json": lambda world, rows, number: ScriptTagFactory.create(
         shop=world.shop, app=world.installation.app
     ),
-    "webhooks.json": _add_subscription,
+    "webhooks.json": lambda world, rows, number: make_subscription(
+        world.installation, f"https://app.example/{number}", topic="products/update"
+    ),
     "blogs.json": lambda world, rows, number: make_blog(),
     "blogs/<blog_id>/articles.json": _add_article,
-    "themes.json": _add_theme,
-    "mobile_platform_applications.json": _add_mobile_app,
-    "payment_handlers.json": _add_payment_handler,
+    "themes.json": lambda world, rows, number: make_draft(),
+    "mobile_platform_applications.json": lambda world, rows, number: MobilePlatformApplication.objects.create(
+        shop=world.shop, platform="ios", application_id=f"X1Y2.more-{number}"
+    ),
+    "payment_handlers.json": lambda world, rows, number: make_handler(
+        handler_id=f"more-{number}", config={"shop_id": f"more-{number}"}, enabled=False
+    ),
     "fulfillment_services.json": lambda world, rows, number: make_service(world.installation.app),
     "customers.json": _add_customer,
     "customers/search.json": _add_customer,
     "customers/<customer_id>/addresses.json": lambda world, rows, number: make_address(
         Customer.objects.get(pk=rows["customer_id"]), address1=f"Nygatan {number}"
     ),
-    "customers/<customer_id>/orders.json": _add_order_of_customer,
-    "orders.json": _add_order,
+    "customers/<customer_id>/orders.json": lambda world, rows, number: make_order(
+        customer={"id": rows["customer_id"]}, lines=[MUG] * 3
+    ),
+    "orders.json": lambda world, rows, number: make_order(email=f"one-more-{number}@example.com", lines=[MUG] * 3),
     "orders/<order_id>/transactions.json": _add_payment,
     "orders/<order_id>/fulfillment_orders.json": lambda world, rows, number: transitions.cancel_fulfillment_order(
         FulfillmentOrder.objects.get(order=rows["order_id"], status="open"), actor="system", at=timezone.now()
@@ -194,9 +166,11 @@ GROWTH: dict[str, Grow] = {
     "orders/<order_id>/fulfillments/<fulfillment_id>/events.json": lambda world, rows, number: make_event(
         Fulfillment.objects.get(pk=rows["fulfillment_id"])
     ),
-    "orders/<order_id>/events.json": _add_event_of_order,
+    "orders/<order_id>/events.json": lambda world, rows, number: _add_event(
+        world, "orders/updated", Order.objects.get(pk=rows["order_id"])
+    ),
     "orders/<order_id>/refunds.json": _add_refund,
-    "events.json": _add_order,
+    "events.json": lambda world, rows, number: make_order(email=f"one-more-{number}@example.com", lines=[MUG] * 3),
     "users.json": lambda world, rows, number: make_member(world.shop, "orders"),
 }
 
@@ -209,11 +183,7 @@ QUERIES = {"customers/search.json": {"query": "example"}}
 
 
 def get_grow_function(route: Route) -> Grow:
-    """Return the function that adds rows to a list.
-
-    Raises:
-        KeyError: The list is not in the table.
-    """
+    """Return the function that adds rows to a list. A list that is not in the table raises a KeyError."""
     pattern = route.name.removeprefix("GET ")
     if not pattern.endswith("metafields.json"):
         return GROWTH[pattern]

@@ -1,5 +1,3 @@
-"""Factories for inventory items and locations."""
-
 from typing import Any
 
 from django.db import transaction
@@ -22,7 +20,6 @@ def make_item(shop: Shop, **fields: object) -> InventoryItem:
 
 
 def make_location(shop: Shop, **fields: object) -> Location:
-    """Create a location."""
     values = {
         "name": "Depot",
         "address1": "1 Dock Road",
@@ -38,13 +35,11 @@ def make_location(shop: Shop, **fields: object) -> Location:
 
 
 def get_first_location(shop: Shop) -> Location:
-    """Return the location that was created with the shop."""
     with shop_scope(shop):
         return stock.get_primary_location()
 
 
 def set_stock(item: InventoryItem, location: Location, available: int) -> InventoryLevel:
-    """Set the available quantity of an item at a location."""
     with shop_scope(item.shop):
         return stock.set_available(item, location, available, actor="system", at=timezone.now())
 
@@ -53,20 +48,17 @@ def set_stock(item: InventoryItem, location: Location, available: int) -> Invent
 def sell(
     item: InventoryItem, location: Location, quantity: int, *, oversell: bool = False, **by: Any
 ) -> InventoryLevel:
-    """Take a sold quantity from a location."""
     change = StockChange(item.pk, location.pk, -quantity, may_oversell=oversell, connect=oversell)
     return movements.apply_stock_changes([change], reason=StockMovement.Reason.SALE, **by)[0]
 
 
 @transaction.atomic
 def restock(item: InventoryItem, location: Location, quantity: int, **by: Any) -> InventoryLevel:
-    """Return a quantity to a location."""
     change = StockChange(item.pk, location.pk, quantity, connect=True)
     return movements.apply_stock_changes([change], reason=StockMovement.Reason.RESTOCK, **by)[0]
 
 
 def get_available(item: InventoryItem, location: Location) -> int:
-    """Return the available quantity."""
     with shop_scope(item.shop):
         return InventoryLevel.objects.get(item=item, location=location).available
 
@@ -79,11 +71,9 @@ def get_ledger(item: InventoryItem, location: Location) -> list[tuple[int, int, 
 
 
 def build_level_body(item: InventoryItem, location: Location, **more: object) -> JsonObject:
-    """Return the request body for an action on an inventory level."""
     return {"inventory_item_id": item.pk, "location_id": location.pk, **more}
 
 
 def get_topics(shop: Shop, prefix: str) -> list[str]:
-    """Return the topics of the recorded events, oldest first."""
     with shop_scope(shop):
         return list(Event.objects.filter(topic__startswith=prefix).order_by("id").values_list("topic", flat=True))

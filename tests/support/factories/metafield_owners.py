@@ -36,6 +36,5 @@ KINDS: dict[str, Callable[[], ShopOwned]] = {
 
 
 def make_owner(resource: str, shop: Shop) -> ShopOwned:
-    """Create an object that can own metafields."""
     with shop_scope(shop):
         return MAKERS[resource]()

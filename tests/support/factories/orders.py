@@ -1,5 +1,3 @@
-"""Factories for orders and their variants."""
-
 from decimal import Decimal
 from typing import Any
 
@@ -46,6 +44,5 @@ def make_variant(shop: Shop, *, stock: int | None = None, **values: Any) -> Vari
 
 
 def get_available(variant: Variant) -> int:
-    """Return the total available quantity at all locations."""
     with shop_scope(variant.shop):
         return sum(InventoryLevel.objects.filter(item=variant.inventory_item_id).values_list("available", flat=True))

@@ -1,5 +1,3 @@
-"""Factories for payment handlers."""
-
 import json
 
 from django.utils import timezone
@@ -16,11 +14,9 @@ BODY: JsonObject = {"handler_id": "wallet_pay", "version": VERSION, "config": CO
 
 
 def make_handler(**attrs: object) -> PaymentHandlerConfig:
-    """Create an enabled handler in the current shop."""
     fields = {"handler_id": "wallet_pay", "handler_version": VERSION, "config": CONFIG, "enabled": True, **attrs}
     return handlers.create_handler(fields, actor="system", at=timezone.now())
 
 
 def deep_copy(value: object) -> Json:
-    """Return a deep copy of the value."""
     return json.loads(json.dumps(value))

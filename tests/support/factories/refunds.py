@@ -1,5 +1,3 @@
-"""Factories for orders and refunds, and a check that all amounts add up."""
-
 from decimal import Decimal
 from io import StringIO
 
@@ -28,14 +26,12 @@ def create_bogus_order(shop: Shop, amount: str = "20.00", behavior: str = "") ->
 
 
 def refund_amount(order: Order, amount: str) -> Refund:
-    """Refund an amount without items."""
     with shop_scope(order.shop):
         refund_request = RefundRequest(transaction_inputs=[RefundTransactionInput(Decimal(amount))])
         return create.create_refund(Order.objects.get(pk=order.pk), refund_request, at=timezone.now(), **BY)
 
 
 def run_refund_jobs(shop: Shop) -> None:
-    """Run all waiting jobs that send refunds to gateways."""
     with shop_scope(shop):
         keys = list(Job.objects.filter(task="refunds.payment", state="waiting").values_list("key", flat=True))
     for key in keys:
@@ -43,7 +39,6 @@ def run_refund_jobs(shop: Shop) -> None:
 
 
 def get_transaction(refund: Refund) -> Transaction:
-    """Return the refund's only transaction from the database."""
     with shop_scope(refund.shop):
         return Transaction.objects.get(refund_payment__refund=refund)
 

@@ -1,5 +1,3 @@
-"""Images for the tests of `apps.core.media`."""
-
 import io
 import struct
 import zlib
@@ -8,32 +6,27 @@ from PIL import Image
 
 
 def encode_image(picture: Image.Image, image_format: str, **options: object) -> bytes:
-    """Encode an image in a file format."""
     output = io.BytesIO()
     picture.save(output, image_format, **options)
     return output.getvalue()
 
 
 def make_plain_image(image_format: str, size: tuple[int, int], mode: str = "RGB", **options: object) -> bytes:
-    """Encode a single-color image."""
     return encode_image(Image.new(mode, size), image_format, **options)
 
 
 def make_animation(frames: int, size: tuple[int, int] = (40, 20), **options: object) -> bytes:
-    """Encode an animated GIF."""
     pictures = [Image.new("RGB", size, (index % 256, 255 - index % 256, 7)) for index in range(frames)]
     return encode_image(pictures[0], "GIF", save_all=True, append_images=pictures[1:], **options)
 
 
 def decode_image(data: bytes) -> Image.Image:
-    """Open and completely decode an image."""
     picture = Image.open(io.BytesIO(data))
     picture.load()
     return picture
 
 
 def draw_quarters(size: tuple[int, int]) -> Image.Image:
-    """Draw four quarters: red and green at the top, blue and white at the bottom."""
     width, height = size
     picture = Image.new("RGB", size, "white")
     picture.paste("red", (0, 0, width // 2, height // 2))
@@ -43,7 +36,6 @@ def draw_quarters(size: tuple[int, int]) -> Image.Image:
 
 
 def build_orientation_exif(orientation: int) -> bytes:
-    """Encode an EXIF block with the given orientation."""
     exif = Image.Exif()
     exif[0x0112] = orientation
     return exif.tobytes()
@@ -64,5 +56,4 @@ def make_blank_png(width: int, height: int) -> bytes:
 
 
 def build_png_chunk(kind: bytes, data: bytes) -> bytes:
-    """Return an encoded PNG chunk."""
     return struct.pack(">L", len(data)) + kind + data + struct.pack(">L", zlib.crc32(kind + data))

@@ -1,5 +1,3 @@
-"""Helpers for exporting and importing files."""
-
 import io
 import json
 from pathlib import Path
@@ -19,7 +17,6 @@ from tests.support.types import JsonObject
 
 
 def export_text(shop: Shop, user: User, kind: str, form: str, **filters: object) -> str:
-    """Export a resource and return the file's text."""
     with shop_scope(shop):
         export = exports.create_export(
             kind=kind, format=form, filters=filters, user=user, actor="system", at=timezone.now()
@@ -52,11 +49,9 @@ def import_file(shop: Shop, path: Path, **options: object) -> str:
 
 
 def to_json_lines(*rows: JsonObject) -> str:
-    """Return rows as JSON lines."""
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def get_row_results(shop: Shop) -> list[tuple[int, str, str]]:
-    """Return the line, result and reason of each imported row, for all files."""
     with shop_scope(shop):
         return list(ImportedRow.objects.filter(dry=False).order_by("line").values_list("line", "fate", "reason"))

@@ -1,5 +1,3 @@
-"""ZIP files that are built by hand and may be invalid."""
-
 import stat
 import struct
 import zipfile
@@ -30,9 +28,8 @@ class ZipEntry:
         if isinstance(self.name, str):
             self.name = self.name.encode()
         deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
-        self.packed = (
-            deflate.compress(self.data) + deflate.flush() if self.method == zipfile.ZIP_DEFLATED else self.data
-        )
+        deflated = deflate.compress(self.data) + deflate.flush()
+        self.packed = deflated if self.method == zipfile.ZIP_DEFLATED else self.data
 
     def numbers(self) -> tuple[int, int, int]:
         return (
@@ -43,7 +40,6 @@ class ZipEntry:
 
 
 def make_zip(*entries: ZipEntry, comment: bytes = b"", count: int | None = None) -> bytes:
-    """Build a ZIP file from the entries, which may be invalid."""
     body, directory = b"", b""
     for entry in entries:
         assert isinstance(entry.name, bytes)
@@ -52,10 +48,8 @@ def make_zip(*entries: ZipEntry, comment: bytes = b"", count: int | None = None)
         if entry.offset is None:
             body += struct.pack("<4s5H3L2H", b"PK\x03\x04", 20, *fields, len(entry.local_extra))
             body += entry.name + entry.local_extra + entry.packed
-        directory += struct.pack(
-            "<4s6H3L5H2L", b"PK\x01\x02", 0x0314, 20, *fields, 0, 0, 0, 0, entry.attributes, offset
-        )
-        directory += entry.name
+        numbers = (0x0314, 20, *fields, 0, 0, 0, 0, entry.attributes, offset)
+        directory += struct.pack("<4s6H3L5H2L", b"PK\x01\x02", *numbers) + entry.name
     number = len(entries) if count is None else count
     sizes = (number, number, len(directory), len(body), len(comment))
     return body + directory + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, *sizes) + comment

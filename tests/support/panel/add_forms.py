@@ -1,9 +1,7 @@
-"""The add forms of the panel, with their required values."""
-
 import re
 from typing import Any
 
-from django.contrib import admin
+from django.apps import apps
 
 from apps.core.tenancy.scope import shop_scope
 from tests.support.factories.content import make_blog
@@ -29,20 +27,14 @@ LEAST: dict[str, dict[str, str]] = {
     "customers_customer": {"first_name": "Anna"},
 }
 # The required fields of each screen's inline rows, with values.
-ROWS: dict[str, dict[str, dict[str, str]]] = {
-    "customers_customer": {"addresses": {"city": "Ottawa"}},
-}
+ROWS: dict[str, dict[str, dict[str, str]]] = {"customers_customer": {"addresses": {"city": "Ottawa"}}}
 
 
 def get_newest(screen: str) -> Any:
-    app, model = screen.split("_")
-    return (
-        next(m for m in admin.site._registry if m._meta.label_lower == f"{app}.{model}")._base_manager.latest("pk").pk
-    )
+    return apps.get_model(screen.replace("_", "."))._base_manager.latest("pk").pk
 
 
 def get_edit_form(panel: Panel, screen: str, pk: int | None = None) -> PageForm:
-    """Return the form for a row, or the add form."""
     page = panel.get(f"{screen}_change", pk) if pk else panel.get(f"{screen}_add")
     return get_form(page.content, model=screen.split("_")[1])
 

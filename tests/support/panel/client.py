@@ -1,5 +1,3 @@
-"""A logged-in client for the panel."""
-
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -20,8 +18,6 @@ PASSWORD = "correct horse battery"
 
 
 class Panel:
-    """A logged-in test client that opens pages by their URL names."""
-
     def __init__(self, user: User, shop: Shop, **client: Any) -> None:
         self.user, self.shop = user, shop
         self.http = Client(**client)
@@ -34,7 +30,6 @@ class Panel:
         return self.open(self.url(name, *args), **query)
 
     def open(self, address: str, **query: Any) -> Response:
-        """Open a URL."""
         response = self.http.get(address, query)
         _send_all(response)
         return response
@@ -65,7 +60,6 @@ def _send_all(response: HttpResponseBase) -> None:
 
 
 def read_stream(response: HttpResponseBase) -> bytes:
-    """Return the complete body of a streamed response."""
     assert isinstance(response, StreamingHttpResponse)
     return response.getvalue()
 

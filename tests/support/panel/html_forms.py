@@ -10,17 +10,9 @@ NOT_SENT = {"submit", "button", "image", "reset", "file"}
 
 @dataclass
 class PageForm:
-    """A form on a page.
-
-    Attributes:
-        attrs: The attributes of the form tag.
-        fields: The submitted names and values, in order, without unchecked checkboxes.
-        names: All field names, including unchecked checkboxes, files and buttons.
-    """
-
-    attrs: dict[str, str]
-    fields: list[tuple[str, str]] = field(default_factory=list)
-    names: set[str] = field(default_factory=set)
+    attrs: dict[str, str]  # the attributes of the form tag
+    fields: list[tuple[str, str]] = field(default_factory=list)  # submitted, in order, without unchecked checkboxes
+    names: set[str] = field(default_factory=set)  # including unchecked checkboxes, files and buttons
 
     @property
     def data(self) -> dict[str, list[str]]:
@@ -44,8 +36,6 @@ class PageForm:
 
 
 class _Reader(HTMLParser):
-    """Collects the forms of a page."""
-
     def __init__(self) -> None:
         super().__init__()
         self.forms: list[PageForm] = []
@@ -100,7 +90,6 @@ class _Reader(HTMLParser):
 
 
 def get_forms(page: bytes) -> list[PageForm]:
-    """Return the page's POST forms."""
     reader = _Reader()
     reader.feed(page.decode())
     return [form for form in reader.forms if form.attrs.get("method", "").lower() == "post"]

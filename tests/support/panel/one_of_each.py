@@ -1,5 +1,3 @@
-"""Create an object of every type that has a page in the panel."""
-
 from collections.abc import Callable
 
 import pytest
@@ -29,14 +27,11 @@ from tests.support.webhooks import make_delivery
 
 METAFIELD = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold"}
 
-
 Things = Callable[[Shop], dict[str, tuple[object, ...]]]
 
 
 @pytest.fixture
 def one_of_each() -> Things:
-    """Return a factory that creates an object of every type in a shop and returns the URL arguments by type."""
-
     def make(shop: Shop) -> dict[str, tuple[object, ...]]:
         installation = factories.make_installation(shop, ("read_products",))
         own = app_installation.create_app(name="Own", owner=shop)

@@ -1,5 +1,3 @@
-"""Helpers that use pages of the panel like a browser: the refund form, the stock grid and uploads."""
-
 import io
 
 from django.db.models import Model
@@ -20,28 +18,23 @@ NEW, CALCULATION = "refunds_refund_new", "refunds_refund_calculation"
 
 
 def open_form(panel: Panel, order: Order, **query: str) -> dict[str, list[str]]:
-    """Open the refund form and return the form's values."""
     return get_form(panel.get(NEW, order.pk, **query).content, "note").data
 
 
 def review_refund(panel: Panel, order: Order, typed: JsonObject) -> Response:
-    """Fill in the refund form and open the review page."""
     return panel.http.post(panel.url(NEW, order.pk), {**open_form(panel, order), **typed, "step": "look"})
 
 
-def confirm_refund(panel: Panel, order: Order, look: Response, changed: JsonObject | None = None) -> Response:
-    """Confirm the refund on the review page."""
+def confirm_refund(panel: Panel, order: Order, look: Response) -> Response:
     data = get_form(look.content, "seen").data
-    return panel.http.post(panel.url(NEW, order.pk), {**data, **(changed or {}), "step": "refund"}, follow=True)
+    return panel.http.post(panel.url(NEW, order.pk), {**data, "step": "refund"}, follow=True)
 
 
 def refund_by_form(panel: Panel, order: Order, typed: JsonObject) -> Response:
-    """Fill in the refund form and confirm the review; return the next page."""
     return confirm_refund(panel, order, review_refund(panel, order, typed))
 
 
 def get_row_ids(order: Order) -> tuple[list[int], list[int]]:
-    """Return the ids of the order's line items and payments."""
     with shop_scope(order.shop):
         lines = order.line_items.order_by("pk").values_list("pk", flat=True)
         payments = order.transactions.filter(kind="sale").order_by("pk").values_list("pk", flat=True)
@@ -61,14 +54,12 @@ def save_grid(panel: Panel, reason: str = "count", **cells: str) -> Response:
 
 
 def upload_file(panel: Panel, content: bytes, name: str = "in.jsonl") -> Response:
-    """Upload an import file."""
     file = io.BytesIO(content)
     file.name = name
     return panel.post(UPLOAD, form_key=panel.form_key(UPLOAD), file=file)
 
 
 def run_latest_job(shop: Shop, task: str) -> None:
-    """Run the latest job of a task."""
     with shop_scope(shop):
         key = Job.objects.filter(task=task).latest("pk").key
     assert jobs.run_job(key)

@@ -1,9 +1,6 @@
-"""Realistic rows for each list of the panel: long names, several tags, images, warnings and amounts."""
-
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
 
 from django.utils import timezone
 
@@ -38,6 +35,7 @@ Make = Callable[[Shop, int], object]
 FIRST, LAST = "Maximiliane-Friederike", "von Hohenstein-Zollernburg"
 TITLE = "Hand-thrown stoneware breakfast bowl, speckled glaze"
 TAGS = "breakfast, dishwasher-safe, gift, hand-made, stoneware, summer sale 2026"
+SYNC = "Warehouse and parcels synchronisation"
 VENDOR = "Töpferei Grünwald & Söhne GmbH"
 MANY_PLACES = ("Warehouse Rotterdam", "Shop in the Old Town", "Depot North")
 ADDRESS: Attrs = {
@@ -55,43 +53,24 @@ def _mail(number: int) -> str:
 
 
 def _order(shop: Shop, number: int) -> Order:
-    """Create a paid order with a second currency, three line items, tags and a channel."""
     lines = [{"title": f"{TITLE}, {size}", "price": Decimal("1249.90"), "quantity": 3} for size in ("S", "M", "L")]
     person = {"first_name": f"{FIRST} {number}", "last_name": LAST, "email": _mail(number)}
+    currency = {"presentment_currency": "EUR", "exchange_rate": Decimal("0.92")}
+    texts = {"email": _mail(number), "phone": "+49 89 1234 5678", "tags": TAGS, "source_name": "marketplace-europe"}
     return make_order(
-        shop,
-        lines=lines,
-        email=_mail(number),
-        phone="+49 89 1234 5678",
-        tags=TAGS,
-        source_name="marketplace-europe",
-        presentment_currency="EUR",
-        exchange_rate=Decimal("0.92"),
-        shipping_address=ADDRESS,
-        customer=person,
-        financial_status="paid",
+        shop, lines=lines, shipping_address=ADDRESS, customer=person, financial_status="paid", **currency, **texts
     )
 
 
 def _product(shop: Shop, number: int) -> Product:
-    """Create a product with an image and three variants, which are stocked at several locations."""
-    product = make_product(
-        f"{TITLE}, no. {number}",
-        prices=("1249.90", "1349.90", "1449.90"),
-        vendor=VENDOR,
-        product_type="Breakfast crockery",
-        tags=TAGS,
-    )
+    attrs = {"vendor": VENDOR, "product_type": "Breakfast crockery", "tags": TAGS}
+    product = make_product(f"{TITLE}, no. {number}", prices=("1249.90", "1349.90", "1449.90"), **attrs)
     make_image(product)
     for variant in product.variants.all():
-        for index in _places(shop):
-            set_stock(variant.inventory_item, index, 120 + number)
+        for name in MANY_PLACES:
+            place = Location.objects.filter(name=name).first() or make_location(shop, name=name)
+            set_stock(variant.inventory_item, place, 120 + number)
     return product
-
-
-def _places(shop: Shop) -> list[Any]:
-    existing = {location.name: location for location in Location.objects.all()}
-    return [existing.get(name) or make_location(shop, name=name) for name in MANY_PLACES]
 
 
 def _article(shop: Shop, number: int) -> None:
@@ -102,14 +81,8 @@ def _article(shop: Shop, number: int) -> None:
 
 def _bulk_edit(shop: Shop, number: int) -> None:
     user = factories.make_member(shop, first_name=FIRST, last_name=LAST)
-    BulkEdit.objects.create(
-        shop=shop,
-        kind="products",
-        actor=f"staff:{user.pk}",
-        total=12_000 + number,
-        state=BulkEdit.State.DONE,
-        finished_at=timezone.now(),
-    )
+    values = {"total": 12_000 + number, "state": BulkEdit.State.DONE, "finished_at": timezone.now()}
+    BulkEdit.objects.create(shop=shop, kind="products", actor=f"staff:{user.pk}", **values)
 
 
 def _customer(shop: Shop, number: int) -> None:
@@ -154,11 +127,7 @@ def _import(shop: Shop, number: int) -> None:
 
 
 def _installation(shop: Shop, number: int) -> Installation:
-    return factories.make_installation(shop, name=f"Warehouse and parcels synchronisation {number}")
-
-
-def _registration(shop: Shop, number: int) -> None:
-    app_installation.create_app(name=f"Warehouse and parcels synchronisation {number}", owner=shop)
+    return factories.make_installation(shop, name=f"{SYNC} {number}")
 
 
 def _variants(shop: Shop, number: int) -> None:
@@ -243,13 +212,9 @@ MAKE: dict[str, Make] = {
     "jobs.job": _job,
     "metafields.metafield": _metafield,
     "orders.order": _order,
-    "payments.paymenthandlerconfig": lambda shop, number: make_handler(
-        handler_id=f"wallet-{number}",
-        handler_name=f"example.garmisch.wallet_{number}",
-        config={"shop_id": f"garmisch-{number}"},
-    ),
+    "payments.paymenthandlerconfig": _handler,
     "refunds.refund": _refund,
-    "shops.app": _registration,
+    "shops.app": lambda shop, number: app_installation.create_app(name=f"{SYNC} {number}", owner=shop),
     "shops.installation": _installation,
     "staff.membership": _member,
     "webhooks.delivery": _delivery,

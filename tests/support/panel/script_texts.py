@@ -21,7 +21,6 @@ class StringLiteral(NamedTuple):
 
 
 def find_literals(source: str) -> Iterator[StringLiteral]:
-    """Yield every string literal in a script, including string literals within template literals."""
     at, before = 0, ("", "")
     while at < len(source):
         if skipped := _SKIPPED.match(source, at):
@@ -83,7 +82,6 @@ _CODE = re.compile(r"[\[\]{}<>=#$\\^]|\w\.\w|--|(?<!\w)\.\w|\bvar\(|^\W*use stri
 
 
 def find_unmarked(source: str, alike: frozenset[str] = frozenset()) -> list[str]:
-    """Return the strings that users can read but that are not translated."""
     return [
         item.text
         for item in find_literals(_NAMED.sub("translate(", source))

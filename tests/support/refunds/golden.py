@@ -19,46 +19,30 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class RefundStep:
-    """The input of one refund.
+    """The input of one refund."""
 
-    Attributes:
-        units: The letter and the refunded quantity of each line.
-        post: The shipping amount.
-        whole: Lines with a full refund of duties.
-        share: Lines with a proportional refund of duties.
-    """
-
-    units: tuple[tuple[str, int], ...]
-    post: Decimal
-    whole: tuple[str, ...] = ()
-    share: tuple[str, ...] = ()
+    units: tuple[tuple[str, int], ...]  # the letter and the refunded quantity of each line
+    post: Decimal  # the shipping amount
+    whole: tuple[str, ...] = ()  # lines with a full refund of duties
+    share: tuple[str, ...] = ()  # lines with a proportional refund of duties
 
 
 @dataclass(frozen=True)
 class GoldenCase:
-    """One case in the table.
-
-    Attributes:
-        lines: ``letter``, ``quantity``, ``price``, ``off``, ``tax``, ``duty`` and ``taxed`` of each line item.
-        posts: ``price`` and ``tax`` of each shipping line.
-        payments: Amount and currency of each payment. An amount of None is the full balance.
-        expected: The expected subtotal, tax and shipping.
-        duties: The expected duties and taxes on duties.
-        back: The expected refund for each payment.
-    """
+    """One case in the table."""
 
     name: str
     currency: str
     included: bool
-    lines: tuple[Attrs, ...]
-    posts: tuple[dict[str, Decimal], ...]
+    lines: tuple[Attrs, ...]  # ``letter``, ``quantity``, ``price``, ``off``, ``tax``, ``duty`` and ``taxed`` of each
+    posts: tuple[dict[str, Decimal], ...]  # ``price`` and ``tax`` of each shipping line
     code: Decimal
     seen: tuple[str, Decimal] | None
-    payments: tuple[tuple[Decimal | None, str], ...]
+    payments: tuple[tuple[Decimal | None, str], ...]  # amount and currency; an amount of None is the full balance
     steps: tuple[RefundStep, ...]
-    expected: tuple[Decimal, Decimal, Decimal]
-    duties: tuple[Decimal, Decimal]
-    back: tuple[Decimal, ...]
+    expected: tuple[Decimal, Decimal, Decimal]  # subtotal, tax and shipping
+    duties: tuple[Decimal, Decimal]  # expected duties and taxes on duties
+    back: tuple[Decimal, ...]  # expected refund for each payment
     arithmetic: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -66,7 +50,6 @@ class GoldenCase:
 
 
 def load_cases() -> list[GoldenCase]:
-    """Return all cases of the table."""
     results: list[GoldenCase] = []
     section = ""
     for text in TABLE.read_text().splitlines():

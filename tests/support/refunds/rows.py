@@ -23,8 +23,6 @@ def build_tax(price: Decimal) -> list[Attrs]:
 
 
 class UnsavedOrder:
-    """An unsaved order with line items, shipping lines and transactions."""
-
     def __init__(
         self,
         order: Order,
@@ -59,12 +57,14 @@ class UnsavedOrder:
             self.order, self.lines, self.shipping, self.known, units=units, shipping=shipping, duties=duties
         )
 
+    def line(self, letter: str) -> LineItem:
+        return next(line for line in self.lines if line.title == letter)
+
     def duty(self, line: LineItem, *, share: bool) -> RefundableDuty:
         [duty] = line.duties
         return RefundableDuty(line, duty, self.given.get(duty["id"], (ZERO, ZERO)), share)
 
     def refund(self, result: RefundCalculation) -> None:
-        """Apply a calculated refund to the order and its rows."""
         calculation.reduce_quantities([(part.line, part.quantity) for part in result.lines])
         calculation.add_refunded_shipping(result.shipping)
         calculation.add_refunded_duties(result.duties)
@@ -73,40 +73,21 @@ class UnsavedOrder:
             self.given[part.duty_id] = before[0] + part.amount, before[1] + part.tax
         for share in result.shares:
             share.payment.refunded += share.amount
-            self.known.append(
-                Transaction(
-                    order=self.order,
-                    parent=share.payment,
-                    kind="refund",
-                    status="success",
-                    amount=share.amount,
-                    shop_amount=share.in_order,
-                    currency=share.payment.currency,
-                )
-            )
+            values = {"amount": share.amount, "shop_amount": share.in_order, "currency": share.payment.currency}
+            row = Transaction(order=self.order, parent=share.payment, kind="refund", status="success", **values)
+            self.known.append(row)
         totals.set_current_totals(self.order, self.lines, self.shipping)
         statuses.update_statuses(self.order, self.lines, self.known)
 
 
 def build_books(case: GoldenCase) -> UnsavedOrder:
     currency, rate = case.seen or (case.currency, Decimal(1))
-    order = Order(
-        currency=case.currency,
-        presentment_currency=currency,
-        exchange_rate=rate,
-        taxes_included=case.included,
-        number=1,
-    )
+    currencies = {"currency": case.currency, "presentment_currency": currency, "exchange_rate": rate}
+    order = Order(taxes_included=case.included, number=1, **currencies)
     lines = [
-        make_line(
-            line["price"],
-            line["quantity"],
-            off=line["off"],
-            tax=line["tax"],
-            title=line["letter"],
-            duty=build_duty(line["duty"], line["taxed"]),
-        )
+        make_line(line["price"], line["quantity"], off=line["off"], tax=line["tax"], title=line["letter"], duty=duty)
         for line in case.lines
+        for duty in [build_duty(line["duty"], line["taxed"])]
     ]
     shipping = [ShippingLine(title="Post", price=row["price"], tax_lines=build_tax(row["tax"])) for row in case.posts]
     return UnsavedOrder(order, lines, shipping, code=case.code, payments=case.payments)
@@ -121,25 +102,15 @@ def make_line(
     title: str = "A",
     duty: Sequence[ReadOnlyAttrs] = (),
 ) -> LineItem:
-    return LineItem(
-        title=title,
-        name=title,
-        price=price,
-        quantity=quantity,
-        current_quantity=quantity,
-        fulfillable_quantity=quantity,
-        total_discount=off,
-        tax_lines=build_tax(tax),
-        duties=list(duty),
-    )
+    quantities = dict.fromkeys(("quantity", "current_quantity", "fulfillable_quantity"), quantity)
+    values = {"total_discount": off, "tax_lines": build_tax(tax), "duties": list(duty)}
+    return LineItem(title=title, name=title, price=price, **quantities, **values)
 
 
 def build_duties(books: UnsavedOrder, step: RefundStep) -> list[RefundableDuty]:
-    by_letter = {line.title: line for line in books.lines}
-    shares = [books.duty(by_letter[letter], share=True) for letter in step.share]
-    return [*shares, *(books.duty(by_letter[letter], share=False) for letter in step.whole)]
+    shares = [books.duty(books.line(letter), share=True) for letter in step.share]
+    return [*shares, *(books.duty(books.line(letter), share=False) for letter in step.whole)]
 
 
 def build_units(books: UnsavedOrder, step: RefundStep) -> list[tuple[LineItem, int]]:
-    by_letter = {line.title: line for line in books.lines}
-    return [(by_letter[letter], count) for letter, count in step.units]
+    return [(books.line(letter), count) for letter, count in step.units]

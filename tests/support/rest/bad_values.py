@@ -1,5 +1,3 @@
-"""Invalid bodies and values for requests. Values that are hard to read have a name."""
-
 from tests.support.types import Json, JsonObject
 
 DEEP = {depth: b'{"a":' + b"[" * depth + b"]" * depth + b"}" for depth in (33, 1_200, 100_000)}

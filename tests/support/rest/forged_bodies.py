@@ -34,18 +34,15 @@ _MISSING = object()
 
 
 def get_operation(route: Route) -> Schema:
-    """Return the OpenAPI operation of a route."""
     method, pattern = route.name.split(" ")
     path = re.sub(r"<(\w+)>", r"{\1}", pattern)
     operations: Schema = get_latest_document()["paths"][path if path[0] == "/" else f"/admin/api/{VERSION}/{path}"]
-    operation: Schema = operations[method.lower()]
-    return operation
+    return operations[method.lower()]
 
 
-def resolve_schema(schema: Schema) -> Schema:
-    """Return the schema that a reference names, or the schema itself."""
+def resolve_schema(schema: Schema, document: Schema | None = None) -> Schema:
     while "$ref" in schema:
-        schema = get_latest_document()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+        schema = (document or get_latest_document())["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
     return schema
 
 
@@ -57,27 +54,18 @@ def get_properties(schema: Schema) -> dict[str, Schema]:
             return get_properties(choice)
     if "items" in schema:
         return get_properties(schema["items"])
-    members: dict[str, Schema] = schema.get("properties", {})
-    return members
+    return schema.get("properties", {})
 
 
 def get_writable_properties(schema: Schema) -> dict[str, Schema]:
-    """Return the properties that clients may write."""
     return get_properties(schema)
 
 
 def forge_value(schema: Schema, truth: bool) -> Json:
     """Return a value that fits a schema and contains only marker values. Booleans are set to ``truth``."""
-    inner = {name: forge_value(property_schema, truth) for name, property_schema in get_properties(schema).items()}
+    inner = {name: forge_value(member, truth) for name, member in get_properties(schema).items()}
     kinds = schema.get("type", "object")
-    kind = next(
-        (
-            property_schema
-            for property_schema in ([kinds] if isinstance(kinds, str) else kinds)
-            if property_schema != "null"
-        ),
-        "string",
-    )
+    kind = next((kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"), "string")
     if kind == "array":
         return [inner or WORD]
     if kind == "object":
@@ -155,7 +143,6 @@ def forge_bodies(route: Route, body: Json) -> Iterator[Json]:
 
 
 def iterate_scalars(value: Json, at: str = "") -> Iterator[tuple[str, Json]]:
-    """Yield the path and value of every scalar in a JSON value."""
     if isinstance(value, dict | list) and value:
         for name, child in value.items() if isinstance(value, dict) else enumerate(value):
             yield from iterate_scalars(child, f"{at}.{name}")

@@ -1,5 +1,3 @@
-"""Routes for the API, read from the URL conf."""
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +16,6 @@ ABSOLUTE = [entry for entry in api_urls.urlpatterns if hasattr(getattr(entry, "c
 
 @dataclass(frozen=True)
 class Route:
-    """An HTTP method and a URL pattern, with the view."""
-
     name: str
     view: Any
     action: str
@@ -32,7 +28,6 @@ class Route:
 
 
 def get_all_routes() -> list[Route]:
-    """Return every route that needs a token."""
     routes = []
     for pattern, callback in [*_iterate_patterns(api_urls.resources, ""), *_iterate_patterns(ABSOLUTE, "/")]:
         if not hasattr(callback, "cls"):

@@ -48,7 +48,6 @@ def main(names: list[str]) -> None:
 
 @contextmanager
 def run_product() -> Iterator[DemoShop]:
-    """Run all processes of the product on a free port within the block."""
     with tempfile.TemporaryDirectory() as folder:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -64,23 +63,14 @@ def run_product() -> Iterator[DemoShop]:
             wait_until_up(process, f"http://127.0.0.1:{port}/readyz")
             demo = [sys.executable, "manage.py", "demo", "--json"]
             credentials = json.loads(subprocess.check_output(demo, cwd=ROOT, env=environment).splitlines()[-1])
-            yield DemoShop(
-                credentials["base_url"],
-                credentials["access_token"],
-                credentials["staff"]["email"],
-                credentials["staff"]["password"],
-            )
+            staff = credentials["staff"]
+            yield DemoShop(credentials["base_url"], credentials["access_token"], staff["email"], staff["password"])
         finally:
             process.terminate()
             process.wait(60)
 
 
 def wait_until_up(process: "subprocess.Popen[bytes]", address: str) -> None:
-    """Wait until the URL responds.
-
-    Raises:
-        RuntimeError: The product exited, or did not respond within ``START`` seconds.
-    """
     until = time.monotonic() + START
     while process.poll() is None and time.monotonic() < until:
         try:
@@ -92,7 +82,6 @@ def wait_until_up(process: "subprocess.Popen[bytes]", address: str) -> None:
 
 
 def log_in(browser: Browser, store: DemoShop) -> StorageState:
-    """Log in as the account owner and return the browser's storage state."""
     context = browser.new_context()
     page = context.new_page()
     page.set_default_timeout(PAGE * 1000)
@@ -105,7 +94,6 @@ def log_in(browser: Browser, store: DemoShop) -> StorageState:
 
 
 def take_screenshot(browser: Browser, store: DemoShop, login: StorageState, scene: Scene) -> bytes:
-    """Return a screenshot of the scene."""
     context = browser.new_context(
         storage_state=login,
         viewport={"width": scene.width, "height": scene.height},

@@ -1,5 +1,3 @@
-"""The scenes in the documentation's screenshots, with the steps to reach each scene."""
-
 import json
 import urllib.request
 from collections.abc import Callable
@@ -17,19 +15,15 @@ ines.costa@example.com,Ines,Costa,+351 21 030 0000,,no
 
 @dataclass(frozen=True, slots=True)
 class DemoShop:
-    """The running demo shop: base URL, an app's access token and the owner's login."""
-
     address: str
     token: str
     email: str
     password: str
 
     def panel(self, path: str = "") -> str:
-        """Return the URL of a page in the panel."""
         return f"{self.address}/s/demo-store/admin/{path}"
 
     def call(self, path: str, body: object) -> None:
-        """Create an object with the REST API."""
         request = urllib.request.Request(
             f"{self.address}/admin/api/2026-07/{path}",
             json.dumps(body).encode(),
@@ -51,19 +45,16 @@ class Scene:
 
 
 def open_path(path: str) -> Callable[[Page, DemoShop], object]:
-    """Return a function that opens a path in the panel."""
     return lambda page, store: page.goto(store.panel(path))
 
 
 def open_order(page: Page, store: DemoShop, name: str) -> None:
-    """Open the page of an order."""
     page.goto(store.panel(f"orders/order/?q=%23{name}"))
     page.get_by_role("link", name=f"#{name}", exact=True).click()
     expect(page.get_by_role("heading", name=f"Order #{name}", level=1)).to_be_visible()
 
 
 def open_product(page: Page, store: DemoShop) -> None:
-    """Open a product with two options, and scroll to the options and variants."""
     page.goto(store.panel("catalog/product/?q=Work+shirt"))
     page.get_by_role("link", name="Work shirt", exact=True).last.click()
     expect(page.get_by_label("Name of option 1")).to_be_visible()
@@ -72,7 +63,6 @@ def open_product(page: Page, store: DemoShop) -> None:
 
 
 def preview_bulk_edit(page: Page, store: DemoShop) -> None:
-    """Preview new prices for many variants."""
     page.goto(store.panel("catalog/variant/?q=MU-00"))
     page.get_by_role("button", name="Edit all").click()
     page.get_by_label("Price: value", exact=True).fill("-10")
@@ -83,7 +73,6 @@ def preview_bulk_edit(page: Page, store: DemoShop) -> None:
 
 
 def check_import(page: Page, store: DemoShop) -> None:
-    """Upload a file of customers and open the check before the import."""
     page.goto(store.panel("imports_exports/import/upload/"))
     page.locator("input[type=file]").set_input_files(
         {"name": "customers.csv", "mimeType": "text/csv", "buffer": CUSTOMERS}
@@ -93,7 +82,6 @@ def check_import(page: Page, store: DemoShop) -> None:
 
 
 def preview_order_edit(page: Page, store: DemoShop) -> None:
-    """Preview an order edit that increases a quantity."""
     open_order(page, store, "1314")
     page.get_by_role("link", name="Edit items…").click()
     page.get_by_role("spinbutton").first.fill("3")
@@ -102,7 +90,6 @@ def preview_order_edit(page: Page, store: DemoShop) -> None:
 
 
 def preview_refund(page: Page, store: DemoShop) -> None:
-    """Preview a full refund of an order."""
     open_order(page, store, "1309")
     page.get_by_role("link", name="Refund…").click()
     page.get_by_role("link", name="Select everything").click()
@@ -110,7 +97,6 @@ def preview_refund(page: Page, store: DemoShop) -> None:
 
 
 def open_theme_file(page: Page, store: DemoShop) -> None:
-    """Open a theme file in the code editor."""
     page.goto(store.panel("content/theme/"))
     page.get_by_role("link", name="Code").first.click()
     page.get_by_role("link", name="sections/header.liquid").click()
@@ -118,7 +104,6 @@ def open_theme_file(page: Page, store: DemoShop) -> None:
 
 
 def open_webhooks(page: Page, store: DemoShop) -> None:
-    """Open the webhook subscriptions of an app."""
     for topic in ("orders/create", "products/update", "customers/delete"):
         address = f"https://warehouse.example.com/hooks/{topic.replace('/', '-')}"
         store.call("webhooks.json", {"webhook": {"topic": topic, "address": address, "format": "json"}})
@@ -126,7 +111,6 @@ def open_webhooks(page: Page, store: DemoShop) -> None:
 
 
 def open_palette(page: Page, store: DemoShop) -> None:
-    """Open the command palette."""
     page.goto(store.panel())
     page.keyboard.press("Control+k")
     page.get_by_role("searchbox", name="Search").press_sequentially("luisa")
@@ -134,7 +118,6 @@ def open_palette(page: Page, store: DemoShop) -> None:
 
 
 def open_filters(page: Page, store: DemoShop) -> None:
-    """Open the filters of a list."""
     page.goto(store.panel("orders/order/?channel=web"))
     page.get_by_role("button", name="Filters").click()
     expect(page.get_by_role("dialog", name="Filters")).to_be_visible()

@@ -13,8 +13,6 @@ BIG = 24 * 1024 * 1024
 
 
 class TestHooks(Door):
-    """Hooks that respond to ``/healthz`` in the event loop."""
-
     def at_once(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
         return (HTTPStatus.OK, [], b"lives") if environ["PATH_INFO"] == "/healthz" else None
 

@@ -1,5 +1,3 @@
-"""Concurrent clients for a running server, each with a separate connection, and request statistics."""
-
 import http.client
 import json
 import random
@@ -25,33 +23,20 @@ class ApiRequest:
 
 @dataclass
 class RequestStatistics:
-    """Statistics of requests.
-
-    Attributes:
-        statuses: The number of responses by status. Status 0 is a broken connection.
-        seconds: The response time of each request.
-        headers: The headers of responses with status 429.
-        broken: The time and the error of each broken connection.
-    """
-
-    statuses: Counter[int] = field(default_factory=Counter)
-    seconds: list[float] = field(default_factory=list)
-    headers: list[dict[str, str]] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)  # status 0 is a broken connection
+    seconds: list[float] = field(default_factory=list)  # the response time of each request
+    headers: list[dict[str, str]] = field(default_factory=list)  # of responses with status 429
+    broken: list[str] = field(default_factory=list)  # the time and the error of each broken connection
     began: float = field(default_factory=time.monotonic)
 
     def count(self) -> int:
-        """Return the number of responses and broken connections."""
         return sum(self.statuses.values())
 
     def percentile(self, hundredth: int) -> float:
-        """Return a percentile of the response times in milliseconds."""
         return statistics.quantiles(self.seconds, n=100)[hundredth - 1] * 1000
 
 
 class PersistentClient:
-    """A client with a persistent connection and one access token."""
-
     def __init__(self, port: int, token: str, fates: RequestStatistics) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self._token, self._fates = token, fates
@@ -93,7 +78,6 @@ class PersistentClient:
 
 
 def send_concurrently(port: int, token: str, call: ApiRequest, times: int) -> RequestStatistics:
-    """Send the same request concurrently over ``times`` connections."""
     fates = RequestStatistics()
     ready = threading.Barrier(times)
 
@@ -120,13 +104,11 @@ def send_at_rate(
     """Send requests at a constant rate, even if the server is slow. Each request is sent by the next free client.
 
     Args:
-        port: The port of the server.
         tokens: The access tokens, which are used in rotation.
         choose: A function that returns the next request for the token with this index.
         rate: The total number of requests per second.
-        seconds: The duration of the test in seconds.
         callers: The number of clients. Each client has a connection for each token.
-        fates: The statistics to update while the requests run. The default is a new object.
+        fates: The statistics to update while the requests run.
     """
     fates = RequestStatistics() if fates is None else fates
     began = time.monotonic()

@@ -1,5 +1,3 @@
-"""A local web server for files, such as theme archives."""
-
 import ssl
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,8 +11,6 @@ from cryptography.x509.oid import NameOID
 
 
 class FileServer:
-    """A local web server with responses set by the test."""
-
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.files: dict[str, bytes] = {}
         self.status = 200
@@ -57,7 +53,6 @@ class FileServer:
 
 
 def _certificate() -> bytes:
-    """Return a private key and a certificate for 127.0.0.1, in PEM format."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "origin")])
     now = datetime.now(UTC)

@@ -1,5 +1,3 @@
-"""Loopback servers with scripted behavior, and a fake DNS resolver."""
-
 import contextlib
 import socket
 import ssl
@@ -12,8 +10,6 @@ Serve = Callable[..., "Server"]
 
 
 def send_bytes(*parts: bytes) -> Behavior:
-    """Return a behavior that sends these bytes and closes the connection."""
-
     def behave(connection: socket.socket) -> None:
         for part in parts:
             connection.sendall(part)
@@ -22,7 +18,6 @@ def send_bytes(*parts: bytes) -> Behavior:
 
 
 def send_response(body: bytes = b"", *headers: str, status: str = "200 OK") -> Behavior:
-    """Return a behavior that sends a complete response."""
     head = "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers])
     return send_bytes(head.encode() + b"\r\n\r\n" + body)
 

@@ -4,15 +4,16 @@ import os
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
 
 from apps.core.tenancy.models import Installation
-from tests.support.timing import get_time_limit
+from tests.support.services import is_listening
+from tests.support.timing import wait_until
 
 WORKER = ("-A", "backoffice.celery", "worker", "--pool", "solo", "--loglevel", "WARNING")
 
@@ -20,15 +21,12 @@ Connect = Callable[..., Installation]
 
 
 def find_free_port() -> int:
-    """Return an unused port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 class LiveServer:
-    """A web process with the test's database and the brand that the client expects."""
-
     def __init__(self, database_url: str, data_dir: Path, **env: str) -> None:
         self.data_dir = data_dir
         self.port = find_free_port()
@@ -52,7 +50,6 @@ class LiveServer:
         self.process = self.start("backoffice.entrypoints.serve")
 
     def start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
-        """Start another process of the same installation."""
         self._started.append(self.spawn(module, *arguments))
         return self._started[-1]
 
@@ -61,32 +58,34 @@ class LiveServer:
         return subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=settings.BASE_DIR, env=self.env)
 
     def wait(self) -> None:
-        """Wait until the server responds."""
-        until = time.monotonic() + get_time_limit(60)
-        while time.monotonic() < until:
-            with socket.socket() as probe:
-                probe.settimeout(0.5)
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            assert self.process.poll() is None, "the server ended at once"
-            time.sleep(0.1)
-        raise AssertionError("the server did not start")
+        wait_until(lambda: is_listening(self.port) or self.process.poll() is not None, bool, seconds=60)
+        assert self.process.poll() is None, "the server ended at once"
 
     def stop(self) -> None:
-        """Stop the server and any processes left over from a failed test."""
         for process in self._started:
             if process.poll() is None:
                 stop_process(process)
 
 
+@contextmanager
+def run_server(database_url: str, data_dir: Path, *others: str, **env: str) -> Iterator[LiveServer]:
+    """Run a server without the client's brand, and other processes such as ``worker``, within the block."""
+    server = LiveServer(database_url, data_dir, BACKOFFICE_BRAND="platform", **env)
+    try:
+        for name in others:
+            server.start(f"backoffice.entrypoints.{name}")
+        server.wait()
+        yield server
+    finally:
+        server.stop()
+
+
 def stop_process(process: subprocess.Popen[bytes]) -> None:
-    """Stop a process with SIGTERM, as an operator would."""
     process.terminate()
     process.wait(timeout=30)
 
 
 def get_database_url() -> str:
-    """Return the URL of the tests' database."""
     values = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{values['NAME']}"

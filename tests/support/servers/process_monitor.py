@@ -19,34 +19,16 @@ from benchmarks.servers import get_family_megabytes
 
 @dataclass(frozen=True)
 class LoadSample:
-    """The measurements at one moment.
-
-    Attributes:
-        second: Seconds since the start.
-        web: The memory of the largest web process in megabytes.
-        others: The total memory of the worker, the scheduler and the webhook dispatcher in megabytes.
-        connections: The number of database connections, excluding the monitor's connection.
-        waiting: The number of pending events and of unfinished jobs that are due.
-        answers: The number of responses since the start.
-    """
-
-    second: int
-    web: float
-    others: float
-    connections: int
-    waiting: int
-    answers: int
+    second: int  # since the start
+    web: float  # the memory of the largest web process in megabytes
+    others: float  # the total memory of the worker, the scheduler and the webhook dispatcher in megabytes
+    connections: int  # database connections, excluding the monitor's connection
+    waiting: int  # pending events, and unfinished jobs that are due
+    answers: int  # responses since the start
 
 
 class ProcessMonitor:
-    """A thread that takes samples at an interval until the block ends.
-
-    Args:
-        web: A function that returns the memory of the largest web process in megabytes.
-        other_processes: The process ids of the other processes.
-        answered: A function that returns the number of responses.
-        every: Seconds between two samples.
-    """
+    """A thread that takes samples every ``every`` seconds until the block ends."""
 
     def __init__(
         self, web: Callable[[], float], other_processes: Sequence[int], answered: Callable[[], int], *, every: float
@@ -87,15 +69,12 @@ class ProcessMonitor:
 
     def _sample(self) -> LoadSample:
         connections, waiting = _count_connections_and_pending()
-        other_megabytes = sum(get_family_megabytes(pid) for pid in self._others)
+        others = round(sum(get_family_megabytes(pid) for pid in self._others), 1)
         second = round(time.monotonic() - self._began)
-        return LoadSample(
-            second, round(self._web(), 1), round(other_megabytes, 1), connections, waiting, self._answered()
-        )
+        return LoadSample(second, round(self._web(), 1), others, connections, waiting, self._answered())
 
 
 def _count_connections_and_pending() -> tuple[int, int]:
-    """Return the number of other database connections, and the number of pending jobs and events."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
@@ -108,7 +87,6 @@ def _count_connections_and_pending() -> tuple[int, int]:
 
 
 def _append_sample(line: str) -> None:
-    """Append a line to the file ``SOAK_SAMPLES``, if set."""
     if name := os.environ.get("SOAK_SAMPLES"):
         with Path(name).open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")

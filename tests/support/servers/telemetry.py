@@ -1,5 +1,3 @@
-"""An HTTP server on a real socket that receives telemetry."""
-
 import gzip
 import threading
 from collections.abc import Callable, Iterator

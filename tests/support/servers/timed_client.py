@@ -1,5 +1,3 @@
-"""A client for a running server that measures the duration of each request."""
-
 import json
 import time
 from collections.abc import Callable
@@ -17,16 +15,12 @@ TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
 @dataclass(frozen=True)
 class TimedResponse:
-    """A server's response and the duration of the request in seconds."""
-
     status: int
     seconds: float
     headers: Message
 
 
 class ServerClient:
-    """A client with one access token for a running server."""
-
     def __init__(self, server: LiveServer, shop: Shop) -> None:
         self.server, self.shop = server, shop
         self.token = factories.make_token(factories.make_installation(shop))
