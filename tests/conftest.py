@@ -18,6 +18,7 @@ from apps.core.events import redaction
 from apps.core.jobs import queue as jobs
 from apps.core.rest.reading import render_cache
 from apps.core.rest.requests import throttling
+from apps.core.rest.requests.authentication import access_cache
 from apps.core.rest.requests.file_buckets import FileBucketStore
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
@@ -118,6 +119,8 @@ def use_empty_caches(settings: Settings) -> None:
     """Replace the process's cache by an empty one. Other processes may use the same server, so nothing is deleted."""
     settings.CACHES = {"default": {**settings.CACHES["default"], "KEY_PREFIX": uuid.uuid4().hex}}
     render_cache.cache.clear()
+    # The next test's token may have the same id and, if the time does not move, the same versions.
+    access_cache.clear()
 
 
 @pytest.fixture(scope="session")

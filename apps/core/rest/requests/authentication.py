@@ -142,13 +142,13 @@ def _parse_timestamp(value: datetime | str) -> datetime:
 
 
 _MAX_CACHED = 2000
-_access: OrderedDict[tuple[int, int, int], Access] = OrderedDict()
+access_cache: OrderedDict[tuple[int, int, int], Access] = OrderedDict()
 _lock = threading.Lock()
 
 
 def _get_cached_access(key: tuple[int, int, int]) -> Access:
     """Return the access for a token id and its versions; load the access if it is not in the cache."""
-    access = _access.get(key)
+    access = access_cache.get(key)
     if access is not None:
         return access
     with all_shops_scope():
@@ -158,9 +158,9 @@ def _get_cached_access(key: tuple[int, int, int]) -> Access:
     access = Access(token.pk, installation, installation.shop, granted, token.user_id, granted)
     if (installation.version, installation.shop.version) == key[1:]:
         with _lock:
-            _access[key] = access
-            while len(_access) > _MAX_CACHED:
-                _access.popitem(last=False)
+            access_cache[key] = access
+            while len(access_cache) > _MAX_CACHED:
+                access_cache.popitem(last=False)
     return access
 
 
