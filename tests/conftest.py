@@ -179,6 +179,12 @@ def _open_shared_shop(request: pytest.FixtureRequest, _shared_shop: SharedShop) 
 
 
 @pytest.fixture
+def time_machine(_open_shared_shop: None, time_machine: TimeMachineFixture) -> TimeMachineFixture:
+    """Open the shared shop before the time moves, because later tests use the shop as well."""
+    return time_machine
+
+
+@pytest.fixture
 def db(_open_shared_shop: None, db: None) -> None:
     """Run pytest-django's ``db`` inside the shared shop's transaction if the test uses a shop."""
 

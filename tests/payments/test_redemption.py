@@ -157,7 +157,8 @@ def test_a_handler_that_is_off_accepts_nothing(api: ApiClient, handler: PaymentH
 
 def create_shop_with_handler() -> tuple[Shop, PaymentHandlerConfig]:
     shop = factories.make_shop()
-    return shop, make_handler()
+    with shop_scope(shop):
+        return shop, make_handler()
 
 
 def build_redeem_work(handler: PaymentHandlerConfig, token: str, checkout_id: str = "c-1") -> Callable[[], object]:
