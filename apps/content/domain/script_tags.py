@@ -65,10 +65,10 @@ def is_vintage(theme: Theme) -> bool:
 
 def render_script_loader(scope: str) -> str:
     main = Theme.objects.filter(role=Theme.Role.MAIN).first()
-    tags = ScriptTag.objects.filter(display_scope__in=(scope, ScriptTag.DisplayScope.ALL)).order_by("id")
-    shop = get_current_shop()
-    urls = (get_storefront_url(shop, f"scripts/{tag.pk}.js") if tag.cache else tag.src for tag in tags)
-    sources = list(urls) if main is not None and is_vintage(main) else []
+    shop, sources = get_current_shop(), []
+    if main is not None and is_vintage(main):
+        tags = ScriptTag.objects.filter(display_scope__in=(scope, ScriptTag.DisplayScope.ALL)).order_by("id")
+        sources = [get_storefront_url(shop, f"scripts/{tag.pk}.js") if tag.cache else tag.src for tag in tags]
     # Escape "<", so that "</script>" in a URL cannot end an inline script.
     return _LOADER % json.dumps(sources, indent=2).replace("<", "\\u003c")
 

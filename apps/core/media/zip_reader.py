@@ -168,7 +168,8 @@ class _Meter:
 
     def add(self, count: int) -> None:
         self._left -= count
-        refuse_if(self._left < 0, _format_too_large(self._limit))
+        if self._left < 0:
+            raise ArchiveRefused(_format_too_large(self._limit))
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from itertools import islice
 
 from django.db import IntegrityError, transaction
 
+from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_message, define_text
 from apps.imports_exports.domain.csv_reader import NoColumnKnown
 from apps.imports_exports.domain.imports import (
@@ -108,7 +109,7 @@ def _dry_run(batch: Sequence[NumberedRow], allowed: frozenset[str], actor: str) 
             outcomes = import_batch(batch, allowed, actor=actor, dry=True)
             transaction.set_rollback(True)
             return outcomes
-    except IntegrityError:
+    except (DomainError, IntegrityError):
         if len(batch) == 1:
             raise
         return [outcome for numbered_row in batch for outcome in _dry_run([numbered_row], allowed, actor)]

@@ -139,7 +139,7 @@ def import_batch(
     """Import rows of one resource, each with a different object. Invalid rows get a failed result.
 
     Raises:
-        IntegrityError: If another process created one of the objects. Nothing is saved.
+        DomainError, IntegrityError: If the rows can't be imported together. Nothing is saved.
     """
     rows = [(row, row.body) for _, row, _ in batch if row.body is not None and row.kind in allowed]
     imported = iter(_import_rows(rows, actor=actor, at=timezone.now(), dry=dry) if rows else ())
@@ -159,14 +159,7 @@ def _import_rows(
     rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
 ) -> Sequence[RowOutcome]:
     import_rows = partial(get_importers()[rows[0][0].kind].import_rows, rows, actor=actor, at=at, dry=dry)
-    if len(rows) == 1 and not dry:
-        return [import_in_savepoint(lambda: import_rows()[0])]
-    try:
-        return import_rows()
-    except DomainError as error:
-        if len(rows) == 1:
-            return [create_failed_outcome(error)]
-        raise IntegrityError(error.sentence) from error
+    return import_rows() if len(rows) > 1 else [import_in_savepoint(lambda: import_rows()[0])]
 
 
 def import_in_savepoint(import_row: Callable[[], RowOutcome]) -> RowOutcome:
@@ -240,7 +233,7 @@ def _import_batch(
     """Import a batch of rows. If a row makes the batch fail, import the rows one by one."""
     try:
         return _import_and_save(import_job, batch, allowed, claim)
-    except IntegrityError:
+    except (DomainError, IntegrityError):
         if len(batch) == 1:
             return _import_and_save(import_job, batch, allowed, claim)
         return [

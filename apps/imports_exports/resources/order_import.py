@@ -6,7 +6,6 @@ Orders that also change other rows, such as stock, are imported alone (``must_be
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from typing import NamedTuple
 
 from django.utils import timezone
@@ -16,7 +15,6 @@ from apps.core.i18n.messages import AMOUNT, Amount, define_message, define_text
 from apps.core.money import format_decimal
 from apps.customers.domain.lookup import ContactsDisagree
 from apps.imports_exports.domain.rows import Body, ImportRow, RowOutcome, RowResult, create_failed_outcome
-from apps.imports_exports.domain.runner import import_in_savepoint
 from apps.imports_exports.models import ImportedRow
 from apps.imports_exports.resources.order_bodies import (
     get_variant_ids,
@@ -80,8 +78,7 @@ def _import_order(row: ImportRow, body: Body, *, actor: str, at: datetime) -> Ro
 def import_orders(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool) -> list[RowOutcome]:
     """Import several orders with one lookup and bulk inserts."""
     if len(rows) == 1:
-        import_order = partial(_import_order, *rows[0], actor=actor, at=at)
-        return [import_in_savepoint(import_order) if dry else import_order()]
+        return [_import_order(*rows[0], actor=actor, at=at)]
     keys = [get_order_key(row, body) for row, body in rows]
     before = _find_earlier_imports(keys)
     imported = {index: before[key] for index, key in enumerate(keys) if key in before and before[key].order_exists}

@@ -100,7 +100,7 @@ def _reduced_addresses(orders: Sequence[Order], name: str) -> Case:
     ids_by_region: dict[tuple[tuple[str, Any], ...], list[int]] = {}
     for order in orders:
         if (address := getattr(order, name)) is not None:
-            region = tuple((name, address.get(name, "")) for name in _REGION_FIELDS)
+            region = tuple((part, address.get(part, "")) for part in _REGION_FIELDS)
             ids_by_region.setdefault(region, []).append(order.pk)
     column: Field[Any, Any] = next(field for field in Order._meta.concrete_fields if field.name == name)
     cases = [When(pk__in=ids, then=Value(dict(region), output_field=column)) for region, ids in ids_by_region.items()]

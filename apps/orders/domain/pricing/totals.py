@@ -140,8 +140,7 @@ def format_totals(order: Order, money: MoneyFormatter) -> list[tuple[str, str]]:
         (_("Duties"), order.total_duties, False),
         (_("Tip"), order.total_tip_received, False),
         (_("Total"), order.total_price, True),
-        (_("Removed or returned"), removed, False),
-        (_("Current total"), current if removed else ZERO, bool(removed)),
+        *([(_("Removed or returned"), removed, True), (_("Current total"), current, True)] if removed else []),
         (_("Paid"), order.total_paid, True),
         (_("Refunded"), -order.total_refunded, False),
     ]
