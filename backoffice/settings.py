@@ -91,12 +91,26 @@ OUTGOING_BLOCKED_HOSTS = sorted(
 )
 OUTGOING_BLOCKED_HOST_CHECK = "apps.core.tenancy.shops.is_shop_domain"
 
-# The Celery task that runs a job.
-JOB_TASK = "backoffice.celery.run_job"
 JOB_LEASE_SECONDS = 30
 JOB_SWEEP_SECONDS = 10
-# The maximum number of concurrent jobs of a shop on all machines. 0 means no limit.
-MAX_JOBS_PER_SHOP = env.get_integer("BACKOFFICE_MAX_JOBS_PER_SHOP", 0, most=1000)
+# The maximum number of jobs of a shop that are sent to one queue and not finished. 0 means the default.
+MAX_JOBS_PER_SHOP = env.get_integer("BACKOFFICE_MAX_JOBS_PER_SHOP", 0, most=1000) or max(4, 2 * WORKERS)
+
+# Workers read these queues. The first one is for all tasks that no route names.
+TASK_QUEUES = ("default", "webhooks", "bulk")
+TASK_ROUTES_OF_OPERATOR = env.get_choices("BACKOFFICE_TASK_ROUTES", TASK_QUEUES)
+# Patterns of task names with their queues. The first pattern that matches decides.
+TASK_ROUTES = {
+    **TASK_ROUTES_OF_OPERATOR,
+    "webhooks.deliver": "webhooks",
+    "imports_exports.*": "bulk",
+    "bulk_edits.*": "bulk",
+    "content.extract_theme": "bulk",
+    "customers.clear_erased_text": "bulk",
+    "customers.erase_customer": "bulk",
+    "customers.merge_customers": "bulk",
+    "webhooks.replay_deliveries": "bulk",
+}
 
 # A subscription with selected fields does not receive the same payload again within this many seconds. 0 means that
 # every payload is sent.
@@ -349,6 +363,7 @@ CONTENT_SECURITY_POLICY = {
 
 # --- workers ---------------------------------------------------------------------------------------------------------
 
+CELERY_APP = "backoffice.celery.app"
 _BROKER_SCHEMES = ("filesystem", "redis", "rediss", "amqp", "amqps", "memory")
 BROKER_URL = env.get_url("BROKER_URL", "filesystem://", _BROKER_SCHEMES, bare=("filesystem", "memory"))
 BROKER_DIR = DATA_DIR / "broker"

@@ -1,4 +1,4 @@
 from apps.bulk_edits.domain import edits
-from apps.core.jobs.periodic_tasks import hourly_tasks
+from apps.core.jobs.periodic_tasks import Every, periodic_task
 
-hourly_tasks.register("bulk edits", edits.delete_old_edits)
+periodic_task("bulk_edits.delete_old_edits", Every.HOUR)(edits.delete_old_edits)

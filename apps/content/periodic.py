@@ -1,4 +1,4 @@
 from apps.content.domain import blob_store
-from apps.core.jobs.periodic_tasks import hourly_tasks
+from apps.core.jobs.periodic_tasks import Every, periodic_task
 
-hourly_tasks.register("file contents", blob_store.delete_unused_blobs)
+periodic_task("content.delete_unused_blobs", Every.HOUR)(blob_store.delete_unused_blobs)

@@ -6,16 +6,21 @@ from django.utils.translation import gettext_lazy
 
 from apps.core.i18n import formats
 from apps.core.jobs import emails
+from apps.core.jobs.job_tasks import job_task
 from apps.core.jobs.models import Job
-from apps.core.jobs.queue import Task, tasks
 from apps.core.tenancy.scope import get_current_shop
 from apps.customers.domain.accounts import build_activation_url
 from apps.customers.models import Customer, Invitation
 
 
-def send_invitation_email(job: Job, **arguments: int) -> None:
+@job_task(
+    "customers.send_invitation",
+    title=gettext_lazy("Customer invitation email"),
+    former_names=("customers.send_invite",),
+)
+def send_invitation_email(job: Job, *, invitation_id: int) -> None:
     """Send an invitation unless it was already sent or its link was used or replaced."""
-    pending = Invitation.objects.filter(pk=arguments["invitation_id"], sent_at=None)
+    pending = Invitation.objects.filter(pk=invitation_id, sent_at=None)
     invitation = pending.select_related("customer").first()
     if invitation is None or invitation.customer.activation_nonce != invitation.nonce:
         return
@@ -41,9 +46,10 @@ def send_invitation_email(job: Job, **arguments: int) -> None:
     Invitation.objects.filter(pk=invitation.pk).update(sent_at=timezone.now())
 
 
-def send_welcome_email(job: Job, **arguments: int) -> None:
+@job_task("customers.send_welcome", title=gettext_lazy("Customer welcome email"))
+def send_welcome_email(job: Job, *, customer_id: int) -> None:
     """Send a welcome email unless the customer or the email address was deleted."""
-    customer = Customer.objects.filter(pk=arguments["customer_id"]).exclude(email="").first()
+    customer = Customer.objects.filter(pk=customer_id).exclude(email="").first()
     if customer is None:
         return
     shop = get_current_shop()
@@ -51,7 +57,3 @@ def send_welcome_email(job: Job, **arguments: int) -> None:
         text = render_to_string("customers/welcome.txt", {"shop": shop, "customer": customer})
         subject = _("Welcome to {shop}").format(shop=shop.name)
     emails.send_customer_email(customer.email, subject, text)
-
-
-tasks.register("customers.send_invite", Task(send_invitation_email, gettext_lazy("Customer invitation email")))
-tasks.register("customers.send_welcome", Task(send_welcome_email, gettext_lazy("Customer welcome email")))

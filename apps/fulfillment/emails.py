@@ -6,17 +6,22 @@ from django.utils.translation import gettext_lazy
 
 from apps.core.i18n import formats
 from apps.core.jobs import emails
+from apps.core.jobs.job_tasks import job_task
 from apps.core.jobs.models import Job
-from apps.core.jobs.queue import Task, tasks
 from apps.core.tenancy.scope import get_current_shop
 from apps.fulfillment.domain.tracking import SHIPPED_TASK
 from apps.fulfillment.models import Fulfillment
 from apps.orders.domain.statuses import get_status_page_url
 
 
-def send_shipping_confirmation(job: Job, **arguments: int) -> None:
+@job_task(
+    SHIPPED_TASK,
+    title=gettext_lazy("Shipping confirmation email"),
+    former_names=("fulfillment.shipped",),
+)
+def send_shipping_confirmation(job: Job, *, fulfillment_id: int) -> None:
     """Send the email, unless the fulfillment was canceled or the order's email address was erased."""
-    rows = Fulfillment.objects.filter(pk=arguments["fulfillment_id"]).exclude(status=Fulfillment.Status.CANCELLED)
+    rows = Fulfillment.objects.filter(pk=fulfillment_id).exclude(status=Fulfillment.Status.CANCELLED)
     row = rows.exclude(order__email="").select_related("order").first()
     if row is None:
         return
@@ -34,6 +39,3 @@ def send_shipping_confirmation(job: Job, **arguments: int) -> None:
         )
         subject = _("Your order {order} from {shop} has shipped").format(order=order.name, shop=shop.name)
     emails.send_customer_email(order.email, subject, text)
-
-
-tasks.register(SHIPPED_TASK, Task(send_shipping_confirmation, gettext_lazy("Shipping confirmation email")))

@@ -1,26 +1,39 @@
 from datetime import datetime
-from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
+from apps.core.jobs.job_tasks import job_task
 from apps.core.jobs.models import Job
-from apps.core.jobs.queue import Task, tasks
 from apps.fulfillment.domain.fulfillment_orders import routing, transitions
 from apps.fulfillment.domain.services import polling
 
 
-def route_order_task(job: Job, **arguments: Any) -> None:
-    """Route the order ``order_id``. If ``fulfill_at`` is given, schedule the order's fulfillment orders."""
-    fulfill_at = arguments.get("fulfill_at")
+@job_task(
+    routing.ROUTE_TASK,
+    title=gettext_lazy("Create fulfillment orders"),
+    former_names=("fulfillment.route",),
+)
+def route_order(job: Job, *, order_id: int, fulfill_at: str | None = None) -> None:
+    """Route an order. If ``fulfill_at`` is given, schedule the order's fulfillment orders."""
     scheduled_for = datetime.fromisoformat(fulfill_at) if fulfill_at else None
-    routing.route_order(arguments["order_id"], at=timezone.now(), fulfill_at=scheduled_for)
+    routing.route_order(order_id, at=timezone.now(), fulfill_at=scheduled_for)
 
 
-def open_if_due_task(job: Job, **arguments: int) -> None:
-    transitions.open_if_due(arguments["fulfillment_order_id"], at=timezone.now())
+@job_task(
+    transitions.OPEN_TASK,
+    title=gettext_lazy("Open a scheduled fulfillment order"),
+    former_names=("fulfillment.open",),
+)
+def open_fulfillment_order(job: Job, *, fulfillment_order_id: int) -> None:
+    transitions.open_if_due(fulfillment_order_id, at=timezone.now())
 
 
-tasks.register(routing.ROUTE_TASK, Task(route_order_task, gettext_lazy("Create fulfillment orders")))
-tasks.register(transitions.OPEN_TASK, Task(open_if_due_task, gettext_lazy("Open a scheduled fulfillment order")))
-tasks.register(polling.PULL_TASK, Task(polling.run_pull, gettext_lazy("Request to a fulfillment service")))
+@job_task(
+    polling.PULL_TASK,
+    title=gettext_lazy("Request to a fulfillment service"),
+    former_names=("fulfillment.pull",),
+)
+def poll_service(job: Job, *, pull_id: int, round: int, number: int, sku: str | None) -> None:
+    """Run one attempt of a round of requests for stock or tracking numbers."""
+    polling.run_pull(job, pull_id=pull_id, round=round, number=number, sku=sku)

@@ -1,5 +1,5 @@
-from apps.core.jobs.periodic_tasks import hourly_tasks
+from apps.core.jobs.periodic_tasks import Every, periodic_task
 from apps.imports_exports.domain import files, imports
 
-hourly_tasks.register("import files", imports.delete_abandoned_files)
-hourly_tasks.register("orphaned files of exports and imports", files.delete_orphan_files)
+periodic_task("imports_exports.delete_abandoned_files", Every.HOUR)(imports.delete_abandoned_files)
+periodic_task("imports_exports.delete_orphan_files", Every.HOUR)(files.delete_orphan_files)

@@ -9,13 +9,12 @@ from django.utils.translation import gettext_lazy
 
 from apps.core.i18n.messages import as_message, define_message
 from apps.core.jobs import queue as jobs
+from apps.core.jobs.job_tasks import job_task
 from apps.core.jobs.models import Job
-from apps.core.jobs.queue import Task, tasks
-from apps.imports_exports.domain import exports, imports
+from apps.imports_exports.domain import exports, imports, runner
 from apps.imports_exports.domain.csv_reader import UnreadableFile
 from apps.imports_exports.domain.dry_run import validate_file
 from apps.imports_exports.domain.imports import REPORT_EVERY
-from apps.imports_exports.domain.runner import run_import
 from apps.imports_exports.models import Import
 from apps.imports_exports.resources import privacy
 
@@ -38,7 +37,7 @@ def _process_file(job: Job, *, import_id: int, checking: bool) -> None:
     if import_job is None or import_job.state != expected_state:
         return
     try:
-        with closing(validate_file(import_job) if checking else run_import(import_job)) as rows:
+        with closing(validate_file(import_job) if checking else runner.run_import(import_job)) as rows:
             reported = 0
             for _ in rows:
                 if import_job.done >= reported + REPORT_EVERY:
@@ -47,14 +46,6 @@ def _process_file(job: Job, *, import_id: int, checking: bool) -> None:
     except UnreadableFile:
         # Do not retry: the error is saved on the import, and a retry would fail in the same way.
         return
-
-
-def validate_import_task(job: Job, **arguments: int) -> None:
-    _process_file(job, import_id=arguments["import_id"], checking=True)
-
-
-def run_import_task(job: Job, **arguments: int) -> None:
-    _process_file(job, import_id=arguments["import_id"], checking=False)
 
 
 @transaction.atomic
@@ -67,15 +58,45 @@ def mark_import_failed(job: Job) -> None:
     )
 
 
-tasks.register(
-    exports.EXPORT, Task(exports.write_export, gettext_lazy("Export"), on_give_up=exports.mark_export_failed)
-)
-tasks.register(exports.EXPIRE, Task(exports.expire_export, gettext_lazy("Delete an expired export")))
-tasks.register(
+@job_task(
     imports.VALIDATE_TASK,
-    Task(validate_import_task, gettext_lazy("Validate an import"), on_give_up=mark_import_failed),
+    title=gettext_lazy("Validate an import"),
+    on_give_up=mark_import_failed,
+    former_names=("orders.check_import",),
 )
-tasks.register(imports.RUN_TASK, Task(run_import_task, gettext_lazy("Import"), on_give_up=mark_import_failed))
-tasks.register(
-    privacy.DELETE, Task(privacy.delete_files, gettext_lazy("Delete files after a customer's data is erased"))
+def validate_import(job: Job, *, import_id: int) -> None:
+    _process_file(job, import_id=import_id, checking=True)
+
+
+@job_task(
+    imports.RUN_TASK,
+    title=gettext_lazy("Import"),
+    on_give_up=mark_import_failed,
+    former_names=("orders.run_import",),
 )
+def run_import(job: Job, *, import_id: int) -> None:
+    _process_file(job, import_id=import_id, checking=False)
+
+
+@job_task(
+    exports.EXPORT,
+    title=gettext_lazy("Export"),
+    on_give_up=exports.mark_export_failed,
+    former_names=("orders.export",),
+)
+def write_export(job: Job, *, export_id: int) -> None:
+    exports.write_export(job, export_id=export_id)
+
+
+@job_task(
+    exports.EXPIRE,
+    title=gettext_lazy("Delete an expired export"),
+    former_names=("orders.expire_export",),
+)
+def expire_export(job: Job, *, export_id: int) -> None:
+    exports.expire_export(job, export_id=export_id)
+
+
+@job_task(privacy.DELETE, title=gettext_lazy("Delete files after a customer's data is erased"))
+def delete_files(job: Job, *, places: list[str]) -> None:
+    privacy.delete_files(job, places=places)

@@ -9,17 +9,18 @@ from django.utils.translation import gettext_lazy
 
 from apps.core.i18n import formats
 from apps.core.jobs import emails
+from apps.core.jobs.job_tasks import job_task
 from apps.core.jobs.models import Job
-from apps.core.jobs.queue import Task, tasks
 from apps.core.tenancy.scope import get_current_shop
 from apps.orders.domain.statuses import get_status_page_url
 from apps.orders.models import Order, Transaction
 from apps.refunds.models import Refund
 
 
-def send_refund_email(job: Job, **arguments: int) -> None:
+@job_task("refunds.send_notification", title=gettext_lazy("Refund email"), former_names=("refunds.notification",))
+def send_refund_email(job: Job, *, refund_id: int) -> None:
     """Send the email for ``refund_id``, unless the refund or the order's email address was deleted."""
-    refund = Refund.objects.filter(pk=arguments["refund_id"]).exclude(order__email="").select_related("order").first()
+    refund = Refund.objects.filter(pk=refund_id).exclude(order__email="").select_related("order").first()
     if refund is None:
         return
     rows = Transaction.objects.filter(refund_payment__refund=refund, status__in=("success", "pending")).order_by("pk")
@@ -54,6 +55,3 @@ def build_refund_email(
         subject_line = _("A refund for your order {order} at {shop}").format(order=order.name, shop=shop.name)
     subject = " ".join(subject_line.split())
     return EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[order.email])
-
-
-tasks.register("refunds.notification", Task(send_refund_email, gettext_lazy("Refund email")))

@@ -1,5 +1,5 @@
-from apps.core.jobs.periodic_tasks import hourly_tasks, minute_tasks
+from apps.core.jobs.periodic_tasks import Every, periodic_task
 from apps.shops.domain import oauth, purchases
 
-minute_tasks.register("expired app purchases", purchases.expire_purchases)
-hourly_tasks.register("expired app codes and tokens", oauth.delete_expired_codes_and_tokens)
+periodic_task("shops.expire_purchases", Every.MINUTE)(purchases.expire_purchases)
+periodic_task("shops.delete_expired_codes_and_tokens", Every.HOUR)(oauth.delete_expired_codes_and_tokens)

@@ -1,7 +1,5 @@
 """Send warning emails to the shop when a subscription fails for a while, is disabled or is deleted."""
 
-from typing import Any
-
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
@@ -10,18 +8,19 @@ from django.utils.translation import gettext_lazy
 from apps.core.i18n import formats
 from apps.core.i18n.messages import translate
 from apps.core.jobs import emails
+from apps.core.jobs.job_tasks import job_task
 from apps.core.jobs.models import Job
-from apps.core.jobs.queue import Task, tasks
 from apps.core.tenancy.scope import all_shops_scope, get_current_shop
 from apps.webhooks.domain.engine.subscription_health import SEND_WARNING, WARNING_STAGES
 from apps.webhooks.models import Health, Subscription
 
 
-def send_warning(job: Job, **arguments: Any) -> None:
+@job_task(SEND_WARNING, title=gettext_lazy("Warning about failing webhooks"), former_names=("webhooks.warn",))
+def send_warning(job: Job, *, subscription_id: int, stage: int, is_deleted: bool = False) -> None:
     """Email the shop about a failing subscription, unless deliveries succeed again or the subscription was deleted."""
-    shop, stage, is_deleted = get_current_shop(), arguments["stage"], arguments.get("is_deleted", False)
+    shop = get_current_shop()
     with all_shops_scope():
-        subscription = Subscription.objects.select_related("app").filter(pk=arguments["subscription_id"]).first()
+        subscription = Subscription.objects.select_related("app").filter(pk=subscription_id).first()
         health = Health.objects.filter(subscription=subscription).first()
     if subscription is None or (subscription.deleted_at is not None and not is_deleted):
         return
@@ -45,6 +44,3 @@ def send_warning(job: Job, **arguments: Any) -> None:
         title = (stopped if is_disabled or is_deleted else failing).format(app=subscription.app.name, shop=shop.name)
     subject = " ".join(title.split())
     emails.send_email(EmailMessage(subject=subject, body=text, from_email=shop.email, to=[shop.email]))
-
-
-tasks.register(SEND_WARNING, Task(send_warning, gettext_lazy("Warning about failing webhooks")))

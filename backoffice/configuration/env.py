@@ -86,6 +86,19 @@ def get_choice(name: str, default: str, among: Collection[str]) -> str:
     return _parse(name, str.upper, default, f"one of {', '.join(among)}", is_valid=lambda value: value in among)
 
 
+def get_choices(name: str, among: Collection[str]) -> dict[str, str]:
+    """Map patterns to choices, parsed from a list of ``PATTERN=CHOICE``."""
+    pairs = [(key.strip(), choice.strip()) for key, _, choice in (word.partition("=") for word in get_list(name))]
+    return _parse(
+        name,
+        lambda _: dict(pairs),
+        {},
+        f"patterns of task names such as imports_exports.*=bulk, separated by commas, each with one of the queues "
+        f"{', '.join(among)}",
+        is_valid=lambda value: len(value) == len(pairs) and all(key and choice in among for key, choice in pairs),
+    )
+
+
 def get_networks(name: str) -> tuple[Network, ...]:
     def parse(_: str) -> tuple[Network, ...]:
         return tuple(ip_network(word, strict=False) for word in get_list(name))

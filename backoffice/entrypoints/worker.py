@@ -1,6 +1,10 @@
-"""``python -m backoffice.entrypoints.worker``: the Celery worker, with ``WORKERS`` concurrent jobs."""
+"""``python -m backoffice.entrypoints.worker``: the Celery worker, with ``WORKERS`` concurrent jobs.
+
+Arguments are options of Celery's worker, such as ``-Q bulk`` or ``--concurrency 4``.
+"""
 
 import gc
+import sys
 import warnings
 
 from celery.apps import worker
@@ -27,7 +31,8 @@ def main() -> None:
         app.worker_main(
             [
                 *("--quiet", "worker", "--loglevel", "WARNING", "--concurrency", str(settings.WORKERS)),
-                *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+                *("--without-gossip", "--without-mingle"),
+                *sys.argv[1:],
             ]
         )
 

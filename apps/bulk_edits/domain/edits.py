@@ -15,7 +15,7 @@ from apps.core.jobs import queue as jobs
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
 
-RUN_TASK, UNDO_TASK = "bulk.edit", "bulk.undo"
+RUN_TASK, UNDO_TASK = "bulk_edits.run_edit", "bulk_edits.undo_edit"
 STARTED, FINISHED, STOPPED, UNDONE = "bulk_edits/start", "bulk_edits/finish", "bulk_edits/stop", "bulk_edits/undo"
 State = BulkEdit.State
 # Maximum number of rows per edit.

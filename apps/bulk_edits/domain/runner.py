@@ -17,6 +17,7 @@ from apps.core.events.recording import record_event
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_text
 from apps.core.jobs import queue as jobs
+from apps.core.jobs.job_tasks import get_all_names
 from apps.core.jobs.models import Job
 
 State = BulkEdit.State
@@ -103,7 +104,7 @@ def _change_and_save(job: Job, edit: BulkEdit, kind: EditTarget, pk: int) -> boo
 @transaction.atomic
 def _wait_for_last_row(edit: BulkEdit) -> None:
     """Wait for the worker, which locks the job until it has saved the row that it changed when the edit was stopped."""
-    jobs_of_it = Job.objects.filter(task=RUN_TASK, arguments__edit_id=edit.pk)
+    jobs_of_it = Job.objects.filter(task__in=get_all_names(RUN_TASK), arguments__edit_id=edit.pk)
     list(jobs_of_it.select_for_update().order_by("pk").values_list("pk", flat=True))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import uuid6
 from django.conf import settings
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from apps.core.jobs.models import Job
@@ -44,22 +44,22 @@ def acquire_lease(key: uuid.UUID) -> "Lease | None":
 
     Call this function in the all-shops scope.
     """
-    lease = Lease(key, uuid6.uuid7())
+    token: uuid.UUID = uuid6.uuid7()
     is_acquired = (
         Job.objects.filter(key=key)
         .filter(
             Q(state=Job.State.WAITING, due_at__lte=Now()) | Q(state=Job.State.RUNNING, lease_until__lt=Now()),
             writable_shops(),
         )
-        .update(state=Job.State.RUNNING, lease=lease.token, lease_until=_get_lease_end())
+        .update(state=Job.State.RUNNING, lease=token, lease_until=get_lease_end())
     )
-    return lease if is_acquired else None
+    return Lease(token, lambda: Job.objects.get_queryset().filter(key=key, lease=token)) if is_acquired else None
 
 
 def lock_lease(job: Job) -> None:
     """Extend the lease and lock the job's row until the transaction ends, or raise ``LeaseLost``."""
     started = time.monotonic()
-    if not _get_leased_row(job).update(lease_until=_get_lease_end() if job.lease else None):
+    if not _get_leased_row(job).update(lease_until=get_lease_end() if job.lease else None):
         raise LeaseLost
     if job.lease in _active_leases:
         _active_leases[job.lease].record_renewal(started)
@@ -72,10 +72,11 @@ def report_progress(job: Job, *, completed: int, total: int) -> None:
 
 
 class Lease:
-    """One worker's right to run the job with the key ``job``. While it is valid, the job's row contains ``token``."""
+    """One worker's right to do the work of a row. While the lease is valid, the row contains ``token``."""
 
-    def __init__(self, job: uuid.UUID, token: uuid.UUID) -> None:
-        self.job, self.token = job, token
+    def __init__(self, token: uuid.UUID, get_row: Callable[[], QuerySet[Any]]) -> None:
+        """Create the lease of a row. ``get_row`` returns a queryset that is empty once the row has another token."""
+        self.token, self.get_row = token, get_row
         self._is_lost = False
         self.record_renewal(time.monotonic())
 
@@ -86,10 +87,6 @@ class Lease:
     @property
     def is_lost(self) -> bool:
         return self._is_lost or time.monotonic() > self._until
-
-    def get_job_row(self) -> TimestampedQuerySet[Job]:
-        """Return a queryset with the job's row. It is empty if the job no longer has this lease."""
-        return Job.objects.get_queryset().filter(key=self.job, lease=self.token)
 
     @contextmanager
     def keep_renewed(self, name: str) -> Iterator[None]:
@@ -125,7 +122,7 @@ class Lease:
         started = time.monotonic()
         try:
             with all_shops_scope():
-                renewed = self.get_job_row().update(lease_until=_get_lease_end())
+                renewed = self.get_row().update(lease_until=get_lease_end())
         except Exception:
             logger.warning("A lease could not be renewed; trying again", exc_info=True)
             connection.close()
@@ -145,6 +142,6 @@ def _get_leased_row(job: Job) -> TimestampedQuerySet[Job]:
     return Job.objects.get_queryset().filter(pk=job.pk, lease=job.lease)
 
 
-def _get_lease_end() -> Any:
+def get_lease_end() -> Any:
     """Return the end of a lease that begins now, according to the database clock."""
     return Now() + timedelta(seconds=settings.JOB_LEASE_SECONDS)

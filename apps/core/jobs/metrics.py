@@ -8,6 +8,7 @@ from django.db.models import Count, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from apps.core.jobs.job_tasks import get_all_names
 from apps.core.jobs.models import Job
 
 # Metrics count jobs that failed within this time. The Jobs page shows failed jobs for longer.
@@ -49,7 +50,8 @@ EXPECTED_START = timedelta(seconds=15)
 
 def find_active_job(*tasks: str, **arguments: Any) -> Job | None:
     lookups = {f"arguments__{name}": value for name, value in arguments.items()}
-    jobs = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING), task__in=tasks, **lookups)
+    names = [name for task in tasks for name in get_all_names(task)]
+    jobs = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING), task__in=names, **lookups)
     job: Job | None = jobs.order_by("due_at", "pk").first()
     return job
 

@@ -10,12 +10,18 @@ from apps.core.i18n.messages import MessageField
 from apps.core.tenancy.shop_owned import ShopOwned
 
 
+class SentAtField(models.DateTimeField):
+    """A time that the database may compute when it inserts a row. The inserted object receives the value."""
+
+    db_returning = True
+
+
 class Job(ShopOwned):
     """A background job. It runs after the transaction that enqueued it has committed.
 
-    The row is the source of truth, and the broker message is only a notification. A worker acquires the job with a
-    conditional update that sets a lease, and renews the lease while the task runs. A periodic sweep notifies workers
-    about due jobs without a valid lease.
+    The row is the source of truth. The Celery task that runs it has ``key`` as its ID, and its message is only a
+    notification. A worker acquires the job with a conditional update that sets a lease, and renews the lease while the
+    task runs. ``rung_at`` is the time of the last message (``apps.core.jobs.publishing``).
     """
 
     class State(models.TextChoices):
@@ -27,13 +33,14 @@ class Job(ShopOwned):
 
     key = models.UUIDField(default=uuid6.uuid7, unique=True, editable=False)
     task = models.CharField(gettext_lazy("task"), max_length=100)
+    queue = models.CharField(gettext_lazy("queue"), max_length=100, default="default", db_default="default")
     arguments = models.JSONField(default=dict)
     state = models.CharField(gettext_lazy("state"), max_length=20, choices=State, default=State.WAITING)
     attempts = models.PositiveSmallIntegerField(gettext_lazy("attempts"), default=0)
     due_at = models.DateTimeField(default=timezone.now)
     lease = models.UUIDField(null=True)
     lease_until = models.DateTimeField(null=True)
-    rung_at = models.DateTimeField(null=True)
+    rung_at = SentAtField(null=True)
     progress_done = models.PositiveIntegerField(default=0)
     progress_total = models.PositiveIntegerField(default=0)
     error = MessageField()
@@ -41,7 +48,7 @@ class Job(ShopOwned):
     finished_at = models.DateTimeField(gettext_lazy("finished at"), null=True)
 
     personal_fields = ("error",)
-    non_personal_fields = ("task", "arguments", "actor")
+    non_personal_fields = ("task", "queue", "arguments", "actor")
 
     class Meta:
         verbose_name = gettext_lazy("job")
@@ -53,8 +60,17 @@ class Job(ShopOwned):
                 condition=Q(state__in=("waiting", "running")),
                 name="jobs_job_unfinished",
             ),
-            # Fair scheduling (``domain.fair_scheduling``) uses the following two indexes.
-            models.Index(fields=("shop", "due_at", "id"), condition=Q(state="waiting"), name="jobs_job_waiting"),
+            # ``publishing`` uses the following three indexes.
+            models.Index(
+                fields=("shop", "queue"),
+                condition=Q(state__in=("waiting", "running"), rung_at__isnull=False),
+                name="jobs_job_sent",
+            ),
+            models.Index(
+                fields=("shop", "queue", "due_at", "id"),
+                condition=Q(state="waiting", rung_at__isnull=True),
+                name="jobs_job_unsent",
+            ),
             models.Index(fields=("shop", "lease_until"), condition=Q(state="running"), name="jobs_job_running"),
             models.Index(fields=("shop", "-id"), name="jobs_job_by_shop"),
             models.Index(fields=("shop", "-id"), condition=Q(state="failed"), name="jobs_job_failed"),
@@ -62,3 +78,21 @@ class Job(ShopOwned):
 
     def __str__(self) -> str:
         return f"{self.task} #{self.pk}"
+
+
+class PeriodicRun(models.Model):
+    """The last run of a periodic task. Only the run that has the lease may work."""
+
+    name = models.CharField(max_length=100, unique=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    lease = models.UUIDField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    # The number of rows that the last successful run processed.
+    result = models.IntegerField(null=True)
+    error = models.TextField(default="")
+
+    non_personal_fields = ("name", "error")
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,7 +1,20 @@
-"""Cleanup of finished jobs, and the check of references between shops."""
+"""Periodic tasks of the job queue, the consistency checks, and the check of references between shops."""
 
-from apps.core.jobs.consistency_checks import consistency_checks, find_cross_shop_references
-from apps.core.jobs.periodic_tasks import delete_finished_jobs, hourly_tasks
+from datetime import datetime
 
-hourly_tasks.register("finished jobs", delete_finished_jobs)
+from apps.core.jobs import publishing
+from apps.core.jobs.consistency_checks import consistency_checks, find_cross_shop_references, log_differences
+from apps.core.jobs.periodic_tasks import Every, delete_finished_jobs, periodic_task
+
 consistency_checks.register("rows of other shops", find_cross_shop_references)
+periodic_task("jobs.delete_finished_jobs", Every.HOUR)(delete_finished_jobs)
+
+
+@periodic_task("jobs.send_due_jobs", Every.SWEEP)
+def send_due_jobs(_at: datetime) -> int:
+    return publishing.send_due_jobs()
+
+
+@periodic_task("jobs.check_consistency", Every.NIGHT)
+def check_consistency(_at: datetime) -> int:
+    return log_differences()

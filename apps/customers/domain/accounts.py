@@ -141,7 +141,7 @@ def send_invite(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: da
     invitation.nonce = _renew_nonce(customer, at=at, state=State.INVITED)
     invitation.save()
     record_event("customers/invite", customer, actor=actor, at=at)
-    enqueue("customers.send_invite", actor=actor, invitation_id=invitation.pk)
+    enqueue("customers.send_invitation", actor=actor, invitation_id=invitation.pk)
     return invitation
 
 

@@ -13,11 +13,12 @@ from django.utils import timezone
 
 from apps.core.db.row_locks import get_for_update
 from apps.core.jobs import queue
+from apps.core.jobs.job_tasks import get_all_names
 from apps.core.jobs.models import Job
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
 
-ERASE_TASK = "customers.erase"
+ERASE_TASK = "customers.erase_customer"
 # Customers with more rows than this are erased by a worker.
 MAX_ROWS_IN_REQUEST = 250
 _UNFINISHED = (Job.State.WAITING, Job.State.RUNNING)
@@ -51,7 +52,9 @@ def _begin(customer: Customer, *, actor: str, at: datetime) -> None:
 
 
 def find_erasure_job(customer_id: int) -> Job | None:
-    jobs = Job.objects.filter(state__in=_UNFINISHED, task=ERASE_TASK, arguments__customer_id=customer_id)
+    jobs = Job.objects.filter(
+        state__in=_UNFINISHED, task__in=get_all_names(ERASE_TASK), arguments__customer_id=customer_id
+    )
     job: Job | None = jobs.order_by("due_at", "pk").first()
     return job
 

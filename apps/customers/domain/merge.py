@@ -22,6 +22,7 @@ from apps.core.events.recording import apply_changes, record_event
 from apps.core.exceptions import RowDeleted
 from apps.core.i18n.messages import define_message, define_text
 from apps.core.jobs import queue
+from apps.core.jobs.job_tasks import get_all_names
 from apps.core.jobs.models import Job
 from apps.core.registry import Registry
 from apps.customers.domain import consents, merge_rules
@@ -39,7 +40,7 @@ _ERASED = define_message(
 )
 _SAME_CUSTOMER = define_text("customers.same_customer", "Choose two different customers to merge.")
 
-MERGE_TASK, MERGE_TOPIC = "customers.merge", "customers/merge"
+MERGE_TASK, MERGE_TOPIC = "customers.merge_customers", "customers/merge"
 # A customer with more rows than this is merged by a worker, in batches of this size.
 BATCH_SIZE = 250
 _UNFINISHED = (Job.State.WAITING, Job.State.RUNNING)
@@ -113,7 +114,9 @@ def check_mergeable(keep: Customer, other: Customer, job: Job | None = None) -> 
 
 def find_merge_job(customer_id: int) -> Job | None:
     involved = Q(arguments__keep_id=customer_id) | Q(arguments__other_id=customer_id)
-    job: Job | None = Job.objects.filter(involved, state__in=_UNFINISHED, task=MERGE_TASK).order_by("pk").first()
+    job: Job | None = (
+        Job.objects.filter(involved, state__in=_UNFINISHED, task__in=get_all_names(MERGE_TASK)).order_by("pk").first()
+    )
     return job
 
 

@@ -17,7 +17,7 @@ from apps.core.tenancy.scope import get_current_shop
 from apps.customers.models import Customer
 
 DATA_REQUEST, REDACT = "customers/data_request", "customers/redact"
-REDACT_TASK = "customers.tell_redact"
+REDACT_TASK = "customers.publish_redact_webhook"
 REDACT_DELAY = timedelta(days=10)
 # An order can be disputed during this time, so apps may still need the customer's data.
 DISPUTE_PERIOD = timedelta(days=183)

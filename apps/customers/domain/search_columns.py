@@ -157,7 +157,7 @@ _TRIGGERS = {
 }
 _QUERY = f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH %s"  # noqa: S608 - names of our own
 
-CLEAR_TASK = "customers.shred"
+CLEAR_TASK = "customers.clear_erased_text"
 MERGE_PAGES = 500
 
 _present: dict[str, bool] = {}

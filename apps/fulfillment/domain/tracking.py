@@ -16,7 +16,7 @@ from apps.fulfillment.models import Fulfillment, FulfillmentEvent
 from apps.orders.domain.selectors import lock_order
 from apps.orders.models import Order
 
-SHIPPED_TASK = "fulfillment.shipped"
+SHIPPED_TASK = "fulfillment.send_shipping_confirmation"
 MAX_NUMBERS = 100
 # The maximum length of a tracking number or URL.
 MAX_LENGTH = 2048

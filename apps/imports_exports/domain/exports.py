@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from apps.core.events.recording import record_event
 from apps.core.jobs import queue as jobs
+from apps.core.jobs.job_tasks import get_all_names
 from apps.core.jobs.models import Job
 from apps.core.sanitizing import SafeCsvWriter
 from apps.core.tenancy.scope import get_current_shop
@@ -27,7 +28,7 @@ from apps.imports_exports.domain.files import ExportCheckpoint, ExportParts, Exp
 from apps.imports_exports.domain.resources import get_exporters, resources
 from apps.imports_exports.models import Export, Format
 
-EXPORT, EXPIRE = "orders.export", "orders.expire_export"
+EXPORT, EXPIRE = "imports_exports.write_export", "imports_exports.expire_export"
 LIFETIME = timedelta(days=2)
 BATCH = 500
 # Maximum number of selected rows. An export of all rows has no limit.
@@ -159,7 +160,11 @@ def _get_id_batches(export: Export, last: int) -> Iterator[list[int]]:
 def get_export_job(export: Export) -> Job | None:
     """Return the unfinished job that writes the file, or None."""
     unfinished = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING))
-    return unfinished.filter(task=EXPORT, arguments__export_id=export.pk).order_by("due_at", "pk").first()
+    return (
+        unfinished.filter(task__in=get_all_names(EXPORT), arguments__export_id=export.pk)
+        .order_by("due_at", "pk")
+        .first()
+    )
 
 
 def mark_export_failed(job: Job) -> None:

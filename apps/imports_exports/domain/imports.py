@@ -32,7 +32,7 @@ from apps.imports_exports.models import Format, Import, ImportedRow
 
 _ABANDONED_MESSAGE = define_message("imports.abandoned", "The file was deleted after {days} days without activity.")
 
-VALIDATE_TASK, RUN_TASK = "orders.check_import", "orders.run_import"
+VALIDATE_TASK, RUN_TASK = "imports_exports.validate_import", "imports_exports.run_import"
 UPLOADED, MAPPED, CONFIRMED = "imports/upload", "imports/map", "imports/confirm"
 FINISHED = "imports/finish"
 State = Import.State

@@ -8,18 +8,16 @@ concurrent transaction still used the old threshold, the next change to the leve
 """
 
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from apps.core.jobs import queue
-from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop, shop_scope
 from apps.inventory.models import InventoryItem, InventoryLevel
 
-MARK_TASK = "inventory.mark_low"
+MARK_TASK = "inventory.mark_low_stock"
 BATCH_SIZE = 500
 # All code locks levels in this order, to avoid deadlocks.
 _ORDER = ("item_id", "location_id")
@@ -43,10 +41,6 @@ def get_low_items() -> QuerySet[InventoryItem]:
 
 def enqueue_mark_low(actor: str) -> None:
     queue.enqueue(MARK_TASK, actor=actor)
-
-
-def run_mark_low(job: Job, **arguments: Any) -> None:
-    mark_low_levels()
 
 
 def mark_low_levels() -> int:

@@ -92,7 +92,7 @@ def cancel_order(
     changes = {"cancelled_at": [None, at.isoformat()], "cancel_reason": ["", reason]}
     record_event("orders/cancelled", order, actor=actor, at=at, changes=changes)
     if notify and order.email:
-        enqueue("orders.cancellation", actor=actor, order_id=order.pk)
+        enqueue("orders.send_cancellation", actor=actor, order_id=order.pk)
     return order
 
 

@@ -34,6 +34,7 @@ from apps.orders.domain.selectors import lock_order
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 from apps.refunds.domain import calculation, payment_allocation, restocking
 from apps.refunds.domain.calculation import RefundCalculation
+from apps.refunds.domain.gateways import PROCESS_TASK
 from apps.refunds.domain.validation import (
     OrderSnapshot,
     RefundDutyInput,
@@ -239,7 +240,7 @@ def _save_refund(
     OrderAdjustment.objects.bulk_create(_adjustments(refund, result, discrepancy, refund_request.reason, at=at))
     _save_transactions(refund, rows, actor=actor, at=at)
     if refund_request.notify and order.email:
-        enqueue("refunds.notification", actor=actor, refund_id=refund.pk)
+        enqueue("refunds.send_notification", actor=actor, refund_id=refund.pk)
     return refund, moves, rows
 
 
@@ -299,7 +300,7 @@ def _save_transactions(refund: Refund, rows: Sequence[Transaction], *, actor: st
     )
     for row in rows:
         if row.status == Transaction.Status.PENDING:
-            enqueue("refunds.payment", actor=actor, transaction_id=row.pk)
+            enqueue(PROCESS_TASK, actor=actor, transaction_id=row.pk)
 
 
 def _record_events(refund: Refund, rows: Sequence[Transaction], *, actor: str, at: datetime) -> None:

@@ -41,6 +41,7 @@ from apps.refunds.models import BogusMovement, Refund, RefundPayment
 
 ENTRY_POINT_GROUP = "backoffice.gateways"
 MANUAL = "manual"
+PROCESS_TASK = "refunds.process_payment"
 Status = Transaction.Status
 FAILED_STATUSES = (Status.FAILURE, Status.ERROR)
 SLOW_SECONDS = 2
@@ -219,7 +220,7 @@ def process_refund_payment(job: Job, **arguments: int) -> None:
         raise GiveUp(_NOT_INSTALLED(gateway=payment.transaction.gateway))
     result = call_gateway(gateway, payment)
     if result.status == Status.PENDING:
-        enqueue("refunds.payment", actor=job.actor, due_at=timezone.now() + RETRY_DELAY, transaction_id=transaction_id)
+        enqueue(PROCESS_TASK, actor=job.actor, due_at=timezone.now() + RETRY_DELAY, transaction_id=transaction_id)
     record_gateway_result(str(payment.key), result)
 
 
@@ -227,7 +228,7 @@ def retry_refund_payment(row: Transaction, *, actor: str) -> bool:
     """Enqueue an extra call with the same key for a pending refund. Return False if the refund is not pending."""
     if row.status != Status.PENDING:
         return False
-    enqueue("refunds.payment", actor=actor, transaction_id=row.pk)
+    enqueue(PROCESS_TASK, actor=actor, transaction_id=row.pk)
     return True
 
 

@@ -22,7 +22,7 @@ from apps.webhooks.domain.subscriptions import delete_app_subscriptions, get_con
 from apps.webhooks.domain.topics import SHOP_REDACT
 from apps.webhooks.models import Attempt, Delivery, Payload, Pending
 
-SEND_SHOP_REDACT = "webhooks.tell_shop_redact"
+SEND_SHOP_REDACT = "webhooks.send_shop_redact"
 # An app that is reinstalled within this time does not receive the webhook and may keep the shop's data.
 REINSTALL_PERIOD = timedelta(hours=48)
 

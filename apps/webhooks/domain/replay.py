@@ -21,7 +21,7 @@ from apps.core.jobs import queue
 from apps.core.jobs.models import Job
 from apps.webhooks.models import Delivery, Subscription
 
-REPLAY_JOB = "webhooks.recover"
+REPLAY_JOB = "webhooks.replay_deliveries"
 _SENT_SINCE = define_message("webhooks.replayed", "Replayed deliveries since {moment}")
 _BATCH = 500
 # The states from which a delivery can be replayed.

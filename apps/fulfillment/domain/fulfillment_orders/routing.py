@@ -27,7 +27,7 @@ from apps.orders.models import LineItem, Order, ShippingLine
 # Available quantities, keyed by location and then by item. Items that a location does not stock have no entry.
 Stock = Mapping[int, Mapping[int, int]]
 Method = FulfillmentOrder.Method
-ROUTE_TASK = "fulfillment.route"
+ROUTE_TASK = "fulfillment.route_order"
 MANUAL = "manual"
 # An order without fulfillment orders is routed again after this time.
 _RETRY_AFTER = timedelta(hours=6)

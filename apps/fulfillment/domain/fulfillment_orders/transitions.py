@@ -25,7 +25,7 @@ from apps.orders.models import Order
 
 HOLD_ADDED, HOLD_RELEASED = "fulfillment_holds/added", "fulfillment_holds/released"
 CLOSED_TOPIC = "fulfillment_orders/fulfillment_service_failed_to_complete"
-OPEN_TASK = "fulfillment.open"
+OPEN_TASK = "fulfillment.open_fulfillment_order"
 STATUS_FIELDS = ("status", "request_status")
 
 

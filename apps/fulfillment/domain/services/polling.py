@@ -44,7 +44,7 @@ from apps.webhooks.domain.engine.retry_policy import Verdict, judge_failure, jud
 
 logger = logging.getLogger(__name__)
 
-PULL_TASK = "fulfillment.pull"
+PULL_TASK = "fulfillment.poll_service"
 INTERVAL = timedelta(hours=1)
 LIMITS = Limits(max_bytes=MAX_BYTES, total_seconds=10, connect_seconds=2)
 EXCERPT_BYTES = 4096

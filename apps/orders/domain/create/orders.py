@@ -134,7 +134,7 @@ def _save(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> None:
         hook([(drafted.order, drafted.parts.other_members) for drafted in drafts], actor=actor, at=at)
     record_events([event for drafted in drafts for event in _get_events(drafted)], actor=actor, at=at)
     receipts = [drafted.order.pk for drafted in drafts if drafted.parts.send_receipt and drafted.order.email]
-    enqueue_many("orders.receipt", [{"order_id": pk} for pk in receipts], actor=actor)
+    enqueue_many("orders.send_receipt", [{"order_id": pk} for pk in receipts], actor=actor)
 
 
 def _insert_rows(drafts: Sequence[OrderDraft]) -> None:

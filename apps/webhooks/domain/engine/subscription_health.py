@@ -30,7 +30,7 @@ MAX_DEAD_IN_A_ROW = 8
 MAX_TIME_WITHOUT_SUCCESS = timedelta(hours=4)
 # The shop is warned when a failing subscription reaches these percentages of the limits for disabling it.
 WARNING_STAGES = (50, 75, 100)
-SEND_WARNING = "webhooks.warn"
+SEND_WARNING = "webhooks.send_warning"
 GONE_REASON = define_text("webhooks.gone", "The endpoint responded with 410 Gone.")
 FAILING_REASON = define_message(
     "webhooks.failing", "{count} deliveries in a row failed, and no delivery succeeded for four hours."

@@ -1,0 +1,188 @@
+"""Send jobs to Celery, so that shops take turns.
+
+A shop has at most ``settings.MAX_JOBS_PER_SHOP`` jobs per queue that are *sent*: their message was published and they
+are not finished. Its other jobs wait in the database. A shop with a single job therefore waits for at most this number
+of jobs of each other shop, even if another shop enqueued ten thousand jobs earlier.
+
+``enqueue`` sends a job if its shop is below the limit. When a job ends, the worker sends the next jobs of the same shop
+and queue. A periodic task sends what is left: jobs that have become due, and jobs whose message or worker was lost. The
+column ``rung_at`` contains the time at which a job was last sent. It is empty while a job waits in the database.
+"""
+
+import logging
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import DateTimeField
+from django.db.models.expressions import RawSQL
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from apps.core.db.prepared_sql import execute_prepared
+from apps.core.i18n.messages import define_message
+from apps.core.jobs.broker_circuit_breaker import BrokerCircuitBreaker, BrokerUnavailable
+from apps.core.jobs.job_tasks import describe_arguments, find_task, get_queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.scope import all_shops_scope
+
+logger = logging.getLogger(__name__)
+
+# A job is sent again if it has not started within this time, because its message may be lost.
+SEND_AGAIN_AFTER = timedelta(seconds=45)
+_BATCH_SIZE = 1000
+UNKNOWN_TASK = define_message("jobs.unknown_task", "Unknown task {task}")
+
+_SENT = "shop_id = %s AND queue = %s AND state IN ('waiting', 'running') AND rung_at IS NOT NULL"
+_UNSENT = "state = 'waiting' AND rung_at IS NULL"
+_SEND_TIME_SQL = f"CASE WHEN (SELECT count(*) FROM jobs_job WHERE {_SENT}) < %s THEN {{now}} END"
+# PostgreSQL evaluates ARRAY() once, and other workers skip the locked rows.
+_SEND_NEXT_SQL = f"""
+UPDATE jobs_job SET rung_at = {{now}} WHERE id {{any}}(
+    SELECT id FROM jobs_job WHERE shop_id = %s AND queue = %s AND {_UNSENT} AND due_at <= {{now}}
+    ORDER BY due_at, id LIMIT (SELECT {{greatest}}(0, %s - count(*)) FROM jobs_job WHERE {_SENT}) {{lock}}
+){{end}} RETURNING id
+"""
+_LOST_MESSAGE = "state = 'waiting' AND rung_at IS NOT NULL AND (rung_at < {earlier} OR rung_at < due_at)"
+# Processes of release 1.0.0 run jobs without setting ``rung_at``.
+_LOST_WORKER = (
+    "state = 'running' AND lease_until < {now} AND (rung_at IS NULL OR rung_at < {earlier} OR rung_at < lease_until)"
+)
+# Each part of the union reads a small index. The outer condition excludes jobs that another process has just sent.
+_SEND_LOST_SQL = f"""
+UPDATE jobs_job SET rung_at = {{now}} WHERE id {{any}}(
+    SELECT id FROM jobs_job
+    WHERE due_at <= {{now}} AND id IN (
+        SELECT id FROM jobs_job WHERE {_LOST_MESSAGE} UNION ALL SELECT id FROM jobs_job WHERE {_LOST_WORKER}
+    ) AND NOT EXISTS (SELECT 1 FROM shops_shop WHERE shops_shop.id = jobs_job.shop_id AND read_only_at IS NOT NULL)
+    ORDER BY due_at, id LIMIT {_BATCH_SIZE} {{lock}}
+){{end}} AND (({_LOST_MESSAGE}) OR ({_LOST_WORKER})) RETURNING id
+"""
+# The recursive query skips through the index from shop to shop, so its cost does not depend on the number of jobs.
+_DUE_SHOPS_SQL = f"""
+WITH RECURSIVE shops(id) AS (
+    SELECT min(shop_id) FROM jobs_job WHERE {_UNSENT}
+    UNION ALL
+    SELECT (SELECT min(shop_id) FROM jobs_job WHERE {_UNSENT} AND shop_id > shops.id) FROM shops WHERE id IS NOT NULL
+), queues(name) AS (VALUES {{queues}}), first(shop_id, queue, due_at) AS (
+    SELECT shops.id, queues.name, (
+        SELECT min(due_at) FROM jobs_job WHERE shop_id = shops.id AND queue = queues.name AND {_UNSENT}
+    )
+    FROM shops JOIN shops_shop ON shops_shop.id = shops.id AND shops_shop.read_only_at IS NULL CROSS JOIN queues
+)
+SELECT shop_id, queue FROM first WHERE due_at <= {{now}} ORDER BY due_at
+"""
+_VENDOR_SQL = {
+    "postgresql": {
+        "now": "STATEMENT_TIMESTAMP()",
+        "earlier": f"STATEMENT_TIMESTAMP() - interval '{SEND_AGAIN_AFTER.seconds} seconds'",
+        "greatest": "greatest",
+        "any": "= ANY(ARRAY",
+        "end": ")",
+        "lock": "FOR UPDATE SKIP LOCKED",
+    },
+    "sqlite": {
+        "now": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')",
+        "earlier": f"STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', '-{SEND_AGAIN_AFTER.seconds} seconds')",
+        "greatest": "max",
+        "any": "IN ",
+        "end": "",
+        "lock": "",
+    },
+}
+
+
+def get_send_time(shop_id: int, queue: str, place: int = 0) -> RawSQL:
+    """Return the value of ``rung_at`` for a new job: now if the shop may send it, otherwise NULL.
+
+    ``place`` is the number of jobs that are inserted before this job in the same statement.
+    """
+    parameters = (shop_id, queue, settings.MAX_JOBS_PER_SHOP - place)
+    return RawSQL(_format(_SEND_TIME_SQL), parameters, output_field=DateTimeField())  # noqa: S611 - a constant
+
+
+def send_next_jobs(shop_id: int, queue: str) -> int:
+    """Send the due jobs of a shop that may be sent to a queue, in the order of their due times. Return their number.
+
+    Call this function in the all-shops scope.
+    """
+    parameters = [shop_id, queue, settings.MAX_JOBS_PER_SHOP, shop_id, queue]
+    return _send_claimed(execute_prepared(_format(_SEND_NEXT_SQL), parameters))
+
+
+def send_due_jobs() -> int:
+    """Send the jobs that are due or lost. Return their number. If there are none, this takes two statements."""
+    queues = ", ".join(f"('{queue}')" for queue in settings.TASK_QUEUES)
+    count = 0
+    with all_shops_scope():
+        while sent := _send_claimed(execute_prepared(_format(_SEND_LOST_SQL), [])):
+            count += sent
+        for shop_id, queue in execute_prepared(_format(_DUE_SHOPS_SQL, queues=queues), []):
+            count += send_next_jobs(shop_id, queue)
+    return count
+
+
+def _format(sql: str, **values: str) -> str:
+    return sql.format(**_VENDOR_SQL[connection.vendor], **values)
+
+
+def _send_claimed(rows: list[Any]) -> int:
+    jobs = Job.objects.filter(pk__in=[pk for (pk,) in rows]).order_by("due_at", "id") if rows else []
+    return send_jobs(jobs)
+
+
+def send_jobs(jobs: Iterable[Job]) -> int:
+    """Publish one message for each job, and return the number of messages. ``rung_at`` must already be stored.
+
+    If the broker is down, mark the remaining jobs as not sent, so that ``send_due_jobs`` finds them. Jobs whose task is
+    unknown fail.
+    """
+    count, remaining = 0, list(jobs)
+    while remaining:
+        job = remaining[0]
+        name, task = find_task(job.task)
+        if task is None:
+            _fail_unknown(job)
+        elif publish(name, queue=job.queue, task_id=str(job.key), kwargs=describe_arguments(job)):
+            count += 1
+        else:
+            keys = [job.pk for job in remaining]
+            with all_shops_scope():
+                Job.objects.filter(pk__in=keys, state=Job.State.WAITING).update(rung_at=None)
+            break
+        del remaining[0]
+    return count
+
+
+def _fail_unknown(job: Job) -> None:
+    error = UNKNOWN_TASK(task=repr(job.task))
+    logger.error("Job %s failed: %s", job, error)
+    with all_shops_scope():
+        Job.objects.filter(pk=job.pk, state=Job.State.WAITING).update(
+            state=Job.State.FAILED, error=error, finished_at=timezone.now()
+        )
+
+
+def publish(name: str, *, queue: str = "", **options: Any) -> bool:
+    """Publish a message for the Celery task ``name``. Return False instead of raising an error if the broker is down.
+
+    ``options`` are options of Celery's ``send_task``, such as ``kwargs`` and ``task_id``.
+    """
+    try:
+        send_task(name, queue=queue or get_queue(name), **options)
+    except BrokerUnavailable:
+        return False
+    except Exception:
+        logger.warning("No message was sent for %s; it will be sent later.", name, exc_info=True)
+        return False
+    return True
+
+
+def _send_task(name: str, **options: Any) -> None:
+    # Import Celery late. The import takes half a second and would delay the start of a web process.
+    import_string(settings.CELERY_APP).send_task(name, ignore_result=True, **options)
+
+
+send_task = BrokerCircuitBreaker(_send_task)
