@@ -52,7 +52,7 @@ def test_an_invitation_that_cannot_be_sent_says_why_and_logs_no_link(
     caplog.set_level(logging.DEBUG)
     response = api.post("customers.json", {"customer": {"email": "a@example.com", "send_email_invite": True}})
     with shop_scope(shop):
-        job = Job.objects.get(task="customers.send_invite")
+        job = Job.objects.get(task="customers.send_invitation")
         assert queue.run_job(job.key)
         job.refresh_from_db()
         nonce = Customer.objects.get(pk=response.json()["customer"]["id"]).activation_nonce

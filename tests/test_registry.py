@@ -110,7 +110,7 @@ def test_command_lists_every_registry_with_the_module_of_each_entry() -> None:
         name: len(registry) for name, registry in registries.items()
     }
     assert ("orders/create", "apps.orders.topics") in listed["event topics"]
-    assert ("customers.merge", "apps.customers.tasks") in listed["job tasks"]
+    assert ("customers.merge_customers", "apps.customers.tasks") in listed["job tasks"]
     assert ("order totals", "apps.orders.periodic") in listed["consistency checks"]
     unknown = {module for entries in listed.values() for _, module in entries if module not in sys.modules}
     assert unknown == set()

@@ -201,7 +201,7 @@ def test_a_secret_is_found_wherever_it_is_kept(shop: Shop, log_collector: LogCol
     logging.getLogger("apps.anything").debug("said %s", "planted-1")
     logging.getLogger("django.request").error("failed: /a/planted-2")
     with shop_scope(shop):
-        queue.enqueue("orders.cancellation", word="planted-3")
+        queue.enqueue("orders.send_cancellation", word="planted-3")
         record_event("shop/update", shop, actor="x", at=timezone.now(), changes={"name": ["", "planted-4"]})
     session = Client().session
     session["word"] = "planted-5"

@@ -197,7 +197,7 @@ def test_a_staging_copy_sends_nothing(media_root: Path, tmp_path: Path, mailoutb
     with shop_scope(shop):
         make_handler(config={"shop_id": f"s{shop.pk}"})
         make_service(api.installation.app, inventory_management=True)
-        queue.enqueue("orders.receipt", order_id=Order.objects.get().pk)
+        queue.enqueue("orders.send_receipt", order_id=Order.objects.get().pk)
     before, archive = get_rows(shop.pk), tmp_path / "archive"
     run_command("export_shop", shop.domain, archive)
     with pytest.raises(CommandError, match="The shop already exists here"):
@@ -222,7 +222,7 @@ def test_a_staging_copy_sends_nothing(media_root: Path, tmp_path: Path, mailoutb
     # Staff changes in the copy send no emails or webhooks either, and the panel says so.
     with shop_scope(copy):
         order = Order.objects.get()
-        job = queue.enqueue("orders.receipt", order_id=order.pk)
+        job = queue.enqueue("orders.send_receipt", order_id=order.pk)
         assert queue.run_job(job.key)
         job.refresh_from_db()
         assert (job.state, job.attempts) == (Job.State.FAILED, 1)

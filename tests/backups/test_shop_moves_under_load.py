@@ -17,8 +17,8 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from apps.core.db.transient_errors import SHOP_MOVING_MESSAGE, is_read_only_shop_error, is_transient_db_error
-from apps.core.jobs import queue
-from apps.core.jobs.periodic_tasks import hourly_tasks, minute_tasks, run_periodic_tasks
+from apps.core.jobs import publishing, queue
+from apps.core.jobs.periodic_tasks import Every
 from apps.core.tenancy import read_only
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
@@ -33,6 +33,7 @@ from tests.support import factories
 from tests.support.api_client import ApiClient
 from tests.support.panel.client import Panel
 from tests.support.panel.pages import NO_METAFIELDS
+from tests.support.periodic import run_periodic_tasks
 from tests.support.webhooks import create_blogs, make_subscription
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -151,10 +152,10 @@ def test_jobs_of_a_read_only_shop_wait_while_other_shops_continue(
     assert {waiting.endpoint for waiting in scan_endpoints()} == {lanes[other.pk]}
     claimed = claim_deliveries(dict.fromkeys(lanes.values(), 10), AttemptKind.DUE)
     assert {delivery.shop for delivery in claimed} == {other.pk}
-    queue.notify_stale_jobs()
+    publishing.send_due_jobs()
     for at in (timezone.now(), timezone.now() + timedelta(days=100)):
-        run_periodic_tasks(hourly_tasks, at)
-        run_periodic_tasks(minute_tasks, at)
+        run_periodic_tasks(Every.HOUR, at)
+        run_periodic_tasks(Every.MINUTE, at)
     assert [record.message for record in caplog.records if "failed" in record.message] == []
 
     # In every table, the database itself rejects changes to rows of the moving shop, but not to rows of other shops.

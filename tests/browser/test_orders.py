@@ -151,7 +151,7 @@ def test_a_double_click_asks_a_silent_gateway_once(window: BrowserPage, committe
     order = create_bogus_order(committed_shop, behavior="bogus:later")
     refund = refund_amount(order, "20.00")
     run_refund_jobs(committed_shop)
-    waiting = Job.objects.filter(task="refunds.payment", state="waiting")
+    waiting = Job.objects.filter(task="refunds.process_payment", state="waiting")
     assert waiting.count() == 1  # This job will check the refund again later.
 
     page = window.go("orders_order_change", order.pk)

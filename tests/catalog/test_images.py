@@ -19,13 +19,14 @@ from apps.catalog.domain.image_files import StoredImage
 from apps.catalog.domain.images import MAX_IMAGES
 from apps.catalog.models import Product, ProductImage, Variant
 from apps.core.events.models import Event
-from apps.core.jobs.periodic_tasks import hourly_tasks, run_periodic_tasks
+from apps.core.jobs.periodic_tasks import Every
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.core.types import Attrs
 from tests.support.api_client import ApiClient, Response, get_errors
 from tests.support.factories.catalog import ATTACHMENT, PNG, make_custom, make_image, make_product
 from tests.support.files.images import decode_image, make_animation, make_blank_png, make_plain_image
+from tests.support.periodic import run_periodic_tasks
 from tests.support.servers.http import Server, send_response
 from tests.support.types import JsonObject
 
@@ -413,7 +414,7 @@ def test_the_hourly_round_clears_its_own_keys_only(shop: Shop, media_dir: Path) 
         default_storage.save(image_files.get_image_path(shop.pk, picture.key, picture.name), ContentFile(PNG))
 
     # At 5:00 the cleanup handles the key prefixes 0x05 and 0x1d: 0x1d is 29, and 29 modulo 24 is 5.
-    run_periodic_tasks(hourly_tasks, get_tomorrow().replace(hour=5))
+    run_periodic_tasks(Every.HOUR, get_tomorrow().replace(hour=5))
 
     assert (is_stored(five), is_stored(also_five), is_stored(six)) == (False, False, True)
 

@@ -127,8 +127,7 @@ def count_other_connections() -> int:
     return int(number)
 
 
-def test_themes_survive_killed_workers(folder: Path, worker: KillableWorker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "notifiers", {})
+def test_themes_survive_killed_workers(folder: Path, worker: KillableWorker) -> None:
     shop: Shop = factories.make_shop()
     chance = random.Random(20_26)
     seconds, midway = 0.0, 0

@@ -170,7 +170,7 @@ def fill_files(shop: Shop) -> None:
     )  # fmt: skip
     SavedView.objects.create(shop=shop, user=user, screen="customers.customer", name=f"The {WORD}s", query="q=x")
     SavedView.objects.create(shop=shop, user=user, screen="orders.order", name="x", query=f"q={WORD}%40example.com")
-    failed = Job.objects.filter(task="customers.send_invite").get()
+    failed = Job.objects.filter(task="customers.send_invitation").get()
     Job.objects.filter(pk=failed.pk).update(error=f"{{'{WORD}@example.com': (550, b'No such user')}}")
 
 

@@ -159,7 +159,7 @@ def test_tracking_is_replaced_and_emailed(api: ApiClient, in_shop: Shop) -> None
     assert (shown["tracking_company"], shown["tracking_number"]) == ("DHL", "3318810025")
     assert get_shown_order(api, fulfillment.order_id)["fulfillments"][0]["tracking_number"] == "3318810025"
     assert before["fulfillments"][0]["tracking_number"] is None
-    queue.run_job(Job.objects.get(task="fulfillment.shipped").key)
+    queue.run_job(Job.objects.get(task="fulfillment.send_shipping_confirmation").key)
     [message] = mail.outbox
     assert message.to == ["some@example.com"]
     assert "3318810025" in message.body
@@ -243,7 +243,7 @@ def test_an_order_that_was_sent_before_comes_with_its_fulfillment(api: ApiClient
     assert (fulfillment["location_id"], fulfillment["tracking_company"]) == (location.pk, "DHL")
     assert [line["quantity"] for line in fulfillment["line_items"]] == [3]
     assert FulfillmentOrder.objects.get().status == "closed"
-    assert {*Job.objects.values_list("task", flat=True)} == {"fulfillment.shipped"}
+    assert {*Job.objects.values_list("task", flat=True)} == {"fulfillment.send_shipping_confirmation"}
     assert find_wrong_quantities() == []
 
 

@@ -1,24 +1,28 @@
 import uuid
 from collections import Counter
 from datetime import timedelta
-from functools import partial
-from unittest.mock import Mock
 
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 from pytest_django import Settings
 
-from apps.core.jobs import fair_scheduling, queue
+from apps.core.jobs import publishing, queue
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import all_shops_scope, get_current_shop, shop_scope
-from backoffice.celery import run_job
+from apps.core.types import Attrs
 from tests.jobs.conftest import make_waiting_jobs
 from tests.support import factories
 from tests.support.databases.races import run_concurrently
 
 MANY = 200
+LIMIT = 4
+
+
+@pytest.fixture(autouse=True)
+def _limit(settings: Settings) -> None:
+    settings.MAX_JOBS_PER_SHOP = LIMIT
 
 
 @pytest.fixture
@@ -39,151 +43,160 @@ def enqueue_job(shop: Shop) -> Job:
         return queue.enqueue("test.task")
 
 
+def send_next_jobs(shop: Shop) -> int:
+    with all_shops_scope():
+        return publishing.send_next_jobs(shop.pk, "default")
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_shop_with_one_job_does_not_wait_for_another_shop(
     shop: Shop, other_shops: list[Shop], finished_shops: list[int], notified_jobs: list[uuid.UUID]
 ) -> None:
-    keys = make_waiting_jobs(shop, MANY)
+    make_waiting_jobs(shop, MANY)
+    publishing.send_due_jobs()
     for other in other_shops:
         enqueue_job(other)
 
-    for key in keys[:120]:
-        assert queue.handle_notification(key)
+    # A worker handles the messages in the order in which they were sent.
+    for key in notified_jobs:
+        assert queue.handle_message(key)
 
-    assert {*finished_shops} == {shop.pk, *(other.pk for other in other_shops)}
-    for key in [*keys[120:], *notified_jobs]:
-        queue.handle_notification(key)
+    assert set(finished_shops[: LIMIT + len(other_shops)]) == {shop.pk, *(other.pk for other in other_shops)}
     assert Counter(finished_shops) == {shop.pk: MANY, **{other.pk: 1 for other in other_shops}}
     with all_shops_scope():
         assert not Job.objects.exclude(state=Job.State.DONE).exists()
 
 
-def test_shops_with_fewer_jobs_are_next(shop: Shop, other_shops: list[Shop], finished_shops: list[int]) -> None:
-    later = timezone.now() + timedelta(minutes=1)
-    make_waiting_jobs(shop, 2)
-    make_waiting_jobs(shop, 1, state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=later)
-    (job_key,) = make_waiting_jobs(other_shops[0], 1)
-    make_waiting_jobs(other_shops[1], 1, due_at=later)
+@pytest.mark.django_db(transaction=True)
+def test_a_shop_sends_jobs_up_to_its_limit(
+    shop: Shop, other_shops: list[Shop], finished_shops: list[int], notified_jobs: list[uuid.UUID]
+) -> None:
+    sent = [enqueue_job(shop).key for _ in range(LIMIT + 2)][:LIMIT]
+    with shop_scope(other_shops[0]), transaction.atomic():
+        batch = queue.enqueue_many("test.task", [{"number": number} for number in range(LIMIT + 2)])
 
-    with all_shops_scope():
-        assert {fair_scheduling.get_next_job_key() for _ in range(20)} == {job_key}
-
-
-def test_a_shops_own_jobs_go_in_their_order(shop: Shop, finished_shops: list[int]) -> None:
-    later, (sooner,) = enqueue_job(shop), make_waiting_jobs(shop, 1)
-
-    with all_shops_scope():
-        assert fair_scheduling.get_next_job_key() == sooner
-    assert queue.run_job(sooner)
-    with all_shops_scope():
-        assert fair_scheduling.get_next_job_key() == later.key
+    assert notified_jobs == sent + [job.key for job in batch[:LIMIT]]
+    assert publishing.send_due_jobs() == 0
+    assert queue.handle_message(notified_jobs[1])
+    assert len(notified_jobs) == 2 * LIMIT + 1
 
 
-def test_a_dead_workers_job_runs_at_its_own_message(shop: Shop, finished_shops: list[int]) -> None:
+@pytest.mark.django_db(transaction=True)
+def test_each_queue_has_its_own_limit(
+    shop: Shop, finished_shops: list[int], notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(queue.tasks, "bulk_edits.test", queue.Task(lambda job: None))
+    make_waiting_jobs(shop, LIMIT, queue="default", rung_at=timezone.now())
+
+    with shop_scope(shop), transaction.atomic():
+        job = queue.enqueue("bulk_edits.test")
+
+    assert (job.queue, notified_jobs) == ("bulk", [job.key])
+
+
+def test_a_shops_own_jobs_go_in_their_order(
+    shop: Shop, finished_shops: list[int], notified_jobs: list[uuid.UUID]
+) -> None:
+    now = timezone.now()
+    keys = [
+        key
+        for minutes in (3, 1, 2, 5, 4, 6)
+        for key in make_waiting_jobs(shop, 1, due_at=now - timedelta(minutes=minutes))
+    ]
+
+    assert send_next_jobs(shop) == LIMIT
+    assert notified_jobs == [keys[5], keys[3], keys[4], keys[0]]
+
+
+def test_a_failed_attempt_makes_room_for_the_next_job(
+    shop: Shop, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(job: Job) -> None:
+        raise ValueError("not yet")
+
+    monkeypatch.setitem(queue.tasks, "test.task", queue.Task(fail))
+    keys = make_waiting_jobs(shop, LIMIT + 1)
+    assert send_next_jobs(shop) == LIMIT
+
+    attempt = queue.handle_message(keys[0])
+
+    assert attempt is not None
+    assert attempt.retry_at is not None
+    assert notified_jobs == keys
+
+
+def test_a_dead_workers_job_runs_at_its_own_message(
+    shop: Shop, finished_shops: list[int], notified_jobs: list[uuid.UUID]
+) -> None:
     past = timezone.now() - timedelta(minutes=1)
-    (job_key,) = make_waiting_jobs(shop, 1, state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=past)
+    values = {"state": Job.State.RUNNING, "lease": uuid.uuid4(), "lease_until": past}
+    keys = [
+        *make_waiting_jobs(shop, 1, rung_at=past - timedelta(seconds=30), **values),
+        # Release 1.0.0 runs jobs without setting ``rung_at``.
+        *make_waiting_jobs(shop, 1, **values),
+    ]
 
-    assert queue.handle_notification(job_key)
-    assert not queue.handle_notification(job_key)
-    assert finished_shops == [shop.pk]
+    assert publishing.send_due_jobs() == 2
+    assert sorted(notified_jobs) == sorted(keys)
+    assert [bool(queue.handle_message(key)) for key in (*keys, *keys)] == [True, True, False, False]
+    assert finished_shops == [shop.pk] * 2
 
 
-def test_jobs_of_a_read_only_shop_do_not_run(shop: Shop, other_shops: list[Shop], finished_shops: list[int]) -> None:
+def test_jobs_of_a_read_only_shop_are_not_sent(
+    shop: Shop, other_shops: list[Shop], finished_shops: list[int], notified_jobs: list[uuid.UUID]
+) -> None:
     make_waiting_jobs(shop, 1)
+    make_waiting_jobs(shop, 1, rung_at=timezone.now() - timedelta(minutes=5))
     (job_key,) = make_waiting_jobs(other_shops[0], 1)
     Shop.objects.filter(pk=shop.pk).update(read_only_at=timezone.now())
 
-    with all_shops_scope():
-        assert {fair_scheduling.get_next_job_key() for _ in range(20)} == {job_key}
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_shop_at_its_limit_is_notified_again_later(
-    shop: Shop,
-    finished_shops: list[int],
-    notified_jobs: list[uuid.UUID],
-    settings: Settings,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    settings.MAX_JOBS_PER_SHOP = 1
-    first, second = make_waiting_jobs(shop, 2)
-    results: list[bool] = []
-    monkeypatch.setitem(
-        queue.tasks, "test.long", queue.Task(lambda job, **_: results.append(queue.handle_notification(second)))
-    )
-    with shop_scope(shop):
-        Job.objects.filter(key=first).update(task="test.long")
-
-    assert queue.handle_notification(first)
-
-    assert (results, notified_jobs) == ([False], [second])
-    assert queue.handle_notification(second)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_many_jobs_send_one_message(shop: Shop, finished_shops: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    messages: list[tuple[uuid.UUID, ...]] = []
-    monkeypatch.setattr(queue, "notifiers", {"test": lambda *keys: messages.append(keys)})
-    with shop_scope(shop), transaction.atomic():
-        jobs = queue.enqueue_many("test.task", [{"number": number} for number in range(11)])
-        assert messages == []
-    [rung] = messages
-
-    ended: list[int] = []
-    while messages:
-        run_job(*map(str, messages.pop(0)))
-        ended.append(len(finished_shops))
-
-    assert rung == tuple(job.key for job in jobs)
-    # Each message first passes the other jobs on to the next worker, and then runs one job.
-    assert ended == list(range(1, 12))
-    with shop_scope(shop):
-        assert set(Job.objects.values_list("state", flat=True)) == {Job.State.DONE}
-
-
-@pytest.mark.django_db(transaction=True)
-def test_jobs_without_a_notification_are_found_by_the_sweep(
-    shop: Shop, finished_shops: list[int], notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keys = make_waiting_jobs(shop, 5)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(queue, "notifiers", {"test": Mock(side_effect=ConnectionError("no broker"))})
-        assert queue.handle_notification(*keys)
-
-    assert (len(finished_shops), queue.notify_stale_jobs()) == (1, 4)
-    for key in notified_jobs:
-        assert queue.handle_notification(key)
-    assert finished_shops == [shop.pk] * 5
+    assert publishing.send_due_jobs() == 1
+    assert notified_jobs == [job_key]
 
 
 @pytest.mark.postgres
-@pytest.mark.race(no_guard="the lease is the guard; test_leases.py shows the breach without it")
+@pytest.mark.race(no_guard="a limit that is exceeded by one does no harm; each job is sent once")
 @pytest.mark.django_db(transaction=True)
-def test_concurrent_messages_run_each_job_once(shop: Shop, other_shops: list[Shop], finished_shops: list[int]) -> None:
+def test_concurrent_workers_send_and_run_each_job_once(
+    shop: Shop, other_shops: list[Shop], finished_shops: list[int], notified_jobs: list[uuid.UUID]
+) -> None:
     keys = [*make_waiting_jobs(shop, 12), *(key for other in other_shops for key in make_waiting_jobs(other, 4))]
+    publishing.send_due_jobs()
 
-    def handle_messages(some: list[uuid.UUID]) -> None:
-        for key in some:
-            queue.handle_notification(key)
+    def handle_messages() -> None:
+        # Each worker receives every message.
+        for key in notified_jobs:
+            queue.handle_message(key)
 
-    run_concurrently(shop, *(partial(handle_messages, keys[worker::8]) for worker in range(8)))
+    run_concurrently(shop, *[handle_messages] * 8)
+    handle_messages()
 
-    with all_shops_scope():
-        left = list(Job.objects.exclude(state=Job.State.DONE).values_list("key", flat=True))
-    assert len(finished_shops) == len(keys) - len(left)
-    handle_messages(left)
+    assert sorted(notified_jobs) == sorted(keys)
     assert Counter(finished_shops) == {shop.pk: 12, **{other.pk: 4 for other in other_shops}}
 
 
 @pytest.mark.postgres
-def test_the_next_job_is_found_by_index_however_many_wait(shop: Shop, other_shops: list[Shop]) -> None:
+@pytest.mark.parametrize("with_statistics", [True, False])
+def test_jobs_are_found_by_index_however_many_wait(
+    shop: Shop, other_shops: list[Shop], *, with_statistics: bool
+) -> None:
     make_waiting_jobs(shop, 20_000)
     make_waiting_jobs(other_shops[0], 1)
-    sql = fair_scheduling._NEXT_JOB_SQL.format(now=fair_scheduling._NOW["postgresql"])
+    statements = {
+        publishing._NEXT_JOBS_SQL: [shop.pk, "default", LIMIT, shop.pk, "default"],
+        publishing._LOST_JOBS_SQL: [],
+        publishing._DUE_SHOPS_SQL: [],
+        "SELECT " + publishing._SEND_TIME_SQL: [shop.pk, "default", LIMIT],
+    }
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE jobs_job")
-        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", [10])
-        plan = cursor.fetchone()[0][0]["Plan"]
+        if with_statistics:
+            cursor.execute("ANALYZE jobs_job")
+        for sql, parameters in statements.items():
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {publishing._format(sql)}", parameters)
+            assert count_read_rows(cursor.fetchone()[0][0]["Plan"]) < 50, sql
 
-    assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 300
+
+def count_read_rows(plan: Attrs) -> int:
+    """Return the number of jobs that a plan reads."""
+    own = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0) if plan.get("Relation Name") == "jobs_job" else 0
+    return int(own * plan["Actual Loops"]) + sum(count_read_rows(part) for part in plan.get("Plans", []))

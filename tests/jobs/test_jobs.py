@@ -1,3 +1,4 @@
+import re
 import uuid
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -5,13 +6,18 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from django.apps import apps
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from pytest_django import Settings
 from time_machine import TimeMachineFixture
 
-from apps.core.jobs import queue
+from apps.core.i18n.messages import translate
+from apps.core.jobs import job_tasks, publishing, queue
 from apps.core.jobs.models import Job
+from apps.core.jobs.periodic_tasks import periodic_tasks
 from apps.core.registry import NotRegistered
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop, shop_scope
@@ -140,39 +146,38 @@ def test_sweep_replaces_lost_messages_and_rings_again_after_a_minute(
 ) -> None:
     job = enqueue_job(shop)
 
-    early = queue.notify_stale_jobs()
-    advance_job(shop, job, 20)
-    stale, soon = queue.notify_stale_jobs(), queue.notify_stale_jobs()
-    advance_job(shop, job, 61)
-    later = queue.notify_stale_jobs()
+    early = publishing.send_due_jobs()
+    advance_job(shop, job, publishing.SEND_AGAIN_AFTER.seconds + 1)
+    stale, soon = publishing.send_due_jobs(), publishing.send_due_jobs()
+    advance_job(shop, job, publishing.SEND_AGAIN_AFTER.seconds + 1)
+    later = publishing.send_due_jobs()
 
     assert (early, stale, soon, later) == (0, 1, 0, 1)
     assert notified_jobs[-2:] == [job.key] * 2
 
 
 def test_sweeps_notify_once_for_each_job(shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID]) -> None:
-    make_waiting_jobs(shop, 1200)
+    make_waiting_jobs(shop, 1200, rung_at=timezone.now() - timedelta(minutes=5))
 
-    assert [queue.notify_stale_jobs() for _ in range(3)] == [1200, 0, 0]
+    assert [publishing.send_due_jobs() for _ in range(3)] == [1200, 0, 0]
     assert len(notified_jobs) == len(set(notified_jobs)) == 1200
 
 
 def test_sweep_rings_later_for_what_an_absent_broker_did_not_hear(
     shop: Shop, task: RecordingTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for _ in range(3):
-        advance_job(shop, enqueue_job(shop), 20)
+    make_waiting_jobs(shop, 3)
+    counts: list[int] = []
+    keys: list[str] = []
 
-    def absent(key: uuid.UUID) -> None:
-        if len(keys) == 1:
+    def send(name: str, *, task_id: str, **_: object) -> None:
+        if len(keys) == 1 and not counts:
             raise ConnectionError("no broker")
-        keys.append(key)
+        keys.append(task_id)
 
-    keys: list[uuid.UUID] = []
-    counts = []
-    for notify in (absent, keys.append):
-        monkeypatch.setattr(queue, "notifiers", {"test": notify})
-        counts.append(queue.notify_stale_jobs())
+    monkeypatch.setattr(publishing, "send_task", send)
+    counts.append(publishing.send_due_jobs())
+    counts.append(publishing.send_due_jobs())
 
     assert (counts, len(set(keys))) == ([1, 2], 3)
 
@@ -185,7 +190,7 @@ def test_lease_of_a_dead_worker_runs_out(shop: Shop, task: RecordingTask) -> Non
     first_run = queue.run_job(job.key)
     advance_job(shop, job, 31)
 
-    assert (first_run, queue.notify_stale_jobs(), queue.run_job(job.key)) == (False, 1, True)
+    assert (first_run, publishing.send_due_jobs(), queue.run_job(job.key)) == (False, 1, True)
     assert reload_job(shop, job).attempts == 2
 
 
@@ -274,4 +279,108 @@ def test_clock_of_a_machine_that_is_wrong_changes_nothing(
     new_job = enqueue_job(shop)
 
     assert [queue.run_job(job.key) for job in (first_run, later, new_job)] == [False, False, True]
-    assert queue.notify_stale_jobs() == 0
+    assert publishing.send_due_jobs() == 0
+
+
+def test_a_broker_that_is_away_delays_no_writer_and_loses_no_job(
+    shop: Shop, task: RecordingTask, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    sent: list[str] = []
+    with monkeypatch.context() as patched, django_capture_on_commit_callbacks(execute=True):
+        patched.setattr(publishing, "send_task", Mock(side_effect=ConnectionError("no broker")))
+        job = enqueue_job(shop)
+    monkeypatch.setattr(publishing, "send_task", lambda name, *, task_id, **_: sent.append(task_id))
+
+    assert (publishing.send_due_jobs(), sent) == (1, [str(job.key)])
+
+
+def test_a_message_names_the_task_and_shows_only_numbers(
+    shop: Shop, task: RecordingTask, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    messages: list[tuple[str, dict[str, object]]] = []
+    monkeypatch.setattr(publishing, "send_task", lambda name, **options: messages.append((name, options)))
+
+    with django_capture_on_commit_callbacks(execute=True):
+        job = enqueue_job(shop, order_id=7, email="ada@example.com")
+
+    options = {"queue": "default", "task_id": str(job.key), "kwargs": {"shop_id": shop.pk, "order_id": 7}}
+    assert messages == [("test.task", options)]
+
+
+def test_jobs_with_an_unknown_task_fail_in_the_sweep(
+    shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID]
+) -> None:
+    make_waiting_jobs(shop, 1, task="test.gone")
+    (known,) = make_waiting_jobs(shop, 1)
+
+    assert publishing.send_due_jobs() == 1
+    with shop_scope(shop):
+        failed = Job.objects.get(task="test.gone")
+    assert notified_jobs == [known]
+    assert (failed.state, translate(failed.error)) == (Job.State.FAILED, "Unknown task 'test.gone'")
+
+
+# The names that release 1.0.0 stores, with the current names.
+FORMER_NAMES = {
+    "bulk.edit": "bulk_edits.run_edit",
+    "bulk.undo": "bulk_edits.undo_edit",
+    "customers.erase": "customers.erase_customer",
+    "customers.merge": "customers.merge_customers",
+    "customers.send_invite": "customers.send_invitation",
+    "customers.shred": "customers.clear_erased_text",
+    "customers.tell_redact": "customers.publish_redact_webhook",
+    "fulfillment.open": "fulfillment.open_fulfillment_order",
+    "fulfillment.pull": "fulfillment.poll_service",
+    "fulfillment.route": "fulfillment.route_order",
+    "fulfillment.shipped": "fulfillment.send_shipping_confirmation",
+    "inventory.mark_low": "inventory.mark_low_stock",
+    "orders.cancellation": "orders.send_cancellation",
+    "orders.check_import": "imports_exports.validate_import",
+    "orders.expire_export": "imports_exports.expire_export",
+    "orders.export": "imports_exports.write_export",
+    "orders.receipt": "orders.send_receipt",
+    "orders.run_import": "imports_exports.run_import",
+    "refunds.notification": "refunds.send_notification",
+    "refunds.payment": "refunds.process_payment",
+    "webhooks.recover": "webhooks.replay_deliveries",
+    "webhooks.tell_shop_redact": "webhooks.send_shop_redact",
+    "webhooks.warn": "webhooks.send_warning",
+}
+UNCHANGED_NAMES = {"content.extract_theme", "customers.send_welcome", "imports_exports.delete_files"}
+
+
+def test_jobs_of_release_1_0_0_run_under_their_current_names(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.MAX_JOBS_PER_SHOP = 100
+    sent: list[str] = []
+    ran: list[str] = []
+    monkeypatch.setattr(publishing, "send_task", lambda name, **_: sent.append(name))
+    for name in FORMER_NAMES.values():
+        monkeypatch.setitem(queue.tasks, name, queue.Task(lambda job, name=name, **_: ran.append(name)))
+    keys = [key for name in FORMER_NAMES for key in make_waiting_jobs(shop, 1, task=name)]
+
+    publishing.send_due_jobs()
+
+    assert sent == list(FORMER_NAMES.values())
+    assert all(queue.run_job(key) for key in keys)
+    assert ran == sent
+    assert {former: job_tasks.former_names[former] for former in FORMER_NAMES} == FORMER_NAMES
+    assert set(FORMER_NAMES.values()) | UNCHANGED_NAMES <= set(queue.tasks)
+
+
+def test_names_of_tasks_begin_with_their_app() -> None:
+    labels = {config.label for config in apps.get_app_configs()}
+    names = [name for name in (*queue.tasks, *periodic_tasks) if not name.startswith("test.")]
+
+    assert [name for name in names if name.partition(".")[0] not in labels] == []
+    assert set(queue.tasks).isdisjoint(periodic_tasks)
+
+
+def test_names_in_calls_of_enqueue_are_declared() -> None:
+    """Check string literals in the code. Other calls use constants that ``tasks.py`` uses, too."""
+    sources = (settings.BASE_DIR / "apps").rglob("*.py")
+    names = {name for source in sources for name in re.findall(r'enqueue(?:_many)?\(\s*"([^"]+)"', source.read_text())}
+
+    assert len(names) > 3
+    assert sorted(names - set(queue.tasks)) == []

@@ -236,9 +236,9 @@ def test_an_unlocked_lease_is_taken_twice(shop: Shop, make_job_of: MakeJob, monk
         row = Job.objects.filter(key=key)
         assert row.get().state == Job.State.WAITING
         both_looked.wait(30)
-        lease = leases.Lease(key, uuid.uuid4())
-        row.update(state=Job.State.RUNNING, lease=lease.token, lease_until=timezone.now() + timedelta(minutes=1))
-        return lease
+        token = uuid.uuid4()
+        row.update(state=Job.State.RUNNING, lease=token, lease_until=timezone.now() + timedelta(minutes=1))
+        return leases.Lease(token, lambda: row.filter(lease=token))
 
     monkeypatch.setattr(leases, "acquire_lease", take)
 

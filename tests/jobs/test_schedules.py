@@ -1,10 +1,12 @@
 """See checks F12 and F11 in docs/reliability.md."""
 
 import logging
+import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from io import StringIO
 from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -13,21 +15,26 @@ import pytest
 import time_machine
 from celery.beat import ScheduleEntry
 from celery.schedules import maybe_schedule
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from time_machine import TimeMachineFixture
 
-from apps.core.jobs import consistency_checks, queue
-from apps.core.jobs.models import Job
-from apps.core.jobs.periodic_tasks import hourly_tasks, run_periodic_tasks
+from apps.core.jobs import publishing
+from apps.core.jobs.models import Job, PeriodicRun
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from backoffice.celery import app
 from tests.jobs.conftest import make_waiting_jobs
-from tests.support.databases.races import run_concurrently, run_unguarded
+from tests.support.databases.races import run_concurrently
+from tests.support.periodic import run_periodic_tasks
 
 MINUTE = timedelta(minutes=1)
-NIGHT = "check consistency"
-HOURLY = "clean up"
+NIGHT = "jobs.check_consistency"
+HOURLY = "jobs.delete_finished_jobs"
+app.loader.import_default_modules()
 
 
 class ScriptedScheduler:
@@ -63,7 +70,7 @@ def test_nightly_check_runs_once_each_night(zone: ZoneInfo, eve: tuple[int, int,
     with time_machine.travel(noon.astimezone(zone), tick=False) as clock:
         ran = list(ScriptedScheduler(NIGHT, clock).run(4 * 24 * 12, by=5 * MINUTE))
 
-    nights = [noon.replace(hour=3, minute=17) + timedelta(days=day) for day in range(1, 5)]
+    nights = [noon.replace(hour=3, minute=40) + timedelta(days=day) for day in range(1, 5)]
     assert [timedelta() <= at - night < 5 * MINUTE for at, night in zip(ran, nights, strict=True)] == [True] * 4
 
 
@@ -78,7 +85,7 @@ def test_housekeeping_runs_each_hour(zone: ZoneInfo, eve: tuple[int, int, int]) 
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-@pytest.mark.parametrize("at", [(2, 40), (3, 10), (3, 30)], ids=["before", "just before", "after"])
+@pytest.mark.parametrize("at", [(3, 0), (3, 30), (3, 50)], ids=["before", "just before", "after"])
 def test_a_clock_set_by_an_hour_neither_doubles_nor_skips_nightly_tasks(hours: int, at: tuple[int, int]) -> None:
     with time_machine.travel(datetime(2026, 5, 4, 2, 30, tzinfo=UTC), tick=False) as clock:
         beat = ScriptedScheduler(NIGHT, clock)
@@ -119,21 +126,36 @@ def test_a_worker_with_a_wrong_clock_runs_its_tasks(name: str, hours: int, time_
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.race(control="test_two_sweeps_notify_twice_without_their_locks")
+@pytest.mark.race(no_guard="the condition of the update is the guard; the test below shows the breach without it")
 def test_sweeps_of_two_schedulers_ring_once_for_each_job(shop: Shop, notified_jobs: list[uuid.UUID]) -> None:
-    make_waiting_jobs(shop, 1200)
+    make_waiting_jobs(shop, 1200, rung_at=timezone.now() - timedelta(minutes=5))
 
-    swept = run_concurrently(shop, *[queue.notify_stale_jobs] * 4)
+    swept = run_concurrently(shop, *[publishing.send_due_jobs] * 4)
 
     assert sum(swept) == len(notified_jobs) == len(set(notified_jobs)) == 1200
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_two_sweeps_notify_twice_without_their_locks(shop: Shop, notified_jobs: list[uuid.UUID]) -> None:
+def test_two_sweeps_send_twice_without_their_condition(
+    shop: Shop, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_waiting_jobs(shop, 3)
+    both_looked = threading.Barrier(2)
+    look = publishing.execute_prepared
 
-    run_unguarded(shop, queue.notify_stale_jobs, queue.notify_stale_jobs, locks={"jobs_job"})
+    def look_together(sql: str, *arguments: Any, **options: Any) -> Any:
+        rows = look(sql, *arguments, **options)
+        if sql == publishing._format(publishing._NEXT_JOBS_SQL):
+            both_looked.wait(30)
+        return rows
+
+    monkeypatch.setattr(publishing, "execute_prepared", look_together)
+    monkeypatch.setitem(publishing._CONDITIONS, "not_just_sent", "true")
+    publishing._format.cache_clear()
+    run_concurrently(shop, *[publishing.send_due_jobs] * 2)
+    monkeypatch.undo()
+    publishing._format.cache_clear()
 
     assert (len(notified_jobs), len(set(notified_jobs))) == (6, 3)
 
@@ -141,21 +163,98 @@ def test_two_sweeps_notify_twice_without_their_locks(shop: Shop, notified_jobs: 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(no_guard="what is deleted twice is deleted once")
-def test_nightly_and_hourly_tasks_requested_twice_have_one_effect(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
+def test_periodic_tasks_requested_twice_have_one_effect(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
     make_waiting_jobs(shop, 50, state=Job.State.DONE, finished_at=timezone.now() - timedelta(days=31))
 
     with caplog.at_level(logging.INFO):
-        tasks = (partial(run_periodic_tasks, hourly_tasks), consistency_checks.log_differences)
-        run_concurrently(shop, *tasks * 2)
+        run_concurrently(shop, *[partial(run_periodic_tasks, every) for every in (Every.HOUR, Every.NIGHT)] * 2)
 
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
     with shop_scope(shop):
         assert not Job.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "at", "away"), [("requeue stale jobs", 12, 1), ("clean up", 12, 5), ("check consistency", 3, 1)]
-)
+@pytest.fixture
+def periodic(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[datetime], int]]:
+    """Return a list. The periodic task ``test.count`` runs the last function in this list."""
+    functions: list[Callable[[datetime], int]] = [lambda at: 3]
+    monkeypatch.setitem(periodic_tasks, "test.count", PeriodicTask(lambda at: functions[-1](at), Every.MINUTE))
+    return functions
+
+
+def get_run() -> PeriodicRun:
+    return PeriodicRun.objects.get(name="test.count")
+
+
+@pytest.mark.django_db
+def test_a_run_is_skipped_while_another_run_has_the_lease(periodic: list[Callable[[datetime], int]]) -> None:
+    inner: list[int | None] = []
+
+    def run_again(at: datetime) -> int:
+        inner.append(run_periodic_task("test.count"))
+        return 5
+
+    periodic.append(run_again)
+
+    assert (run_periodic_task("test.count"), inner) == (5, [None])
+    run = get_run()
+    assert (run.result, run.error, run.lease) == (5, "", None)
+    # The lease of a worker that died ends.
+    PeriodicRun.objects.update(lease=uuid.uuid4(), lease_until=timezone.now() - timedelta(seconds=1))
+    periodic.append(lambda at: 6)
+    assert run_periodic_task("test.count") == 6
+
+
+@pytest.mark.django_db
+def test_a_failed_run_is_recorded_and_raised(periodic: list[Callable[[datetime], int]]) -> None:
+    run_periodic_task("test.count")
+
+    def fail(at: datetime) -> int:
+        raise ValueError("no such shop")
+
+    periodic.append(fail)
+    with pytest.raises(ValueError, match="no such shop"):
+        run_periodic_task("test.count")
+
+    run = get_run()
+    assert (run.result, run.error, run.lease) == (3, "no such shop", None)
+    periodic.pop()
+    run_periodic_task("test.count")
+    assert get_run().error == ""
+
+
+@pytest.mark.django_db
+def test_the_command_lists_and_runs_periodic_tasks(periodic: list[Callable[[datetime], int]]) -> None:
+    out = StringIO()
+    call_command("periodic", "--run", "shops.expire_purchases", stdout=out)
+    call_command("periodic", stdout=out)
+
+    lines = {line.split()[0]: line for line in out.getvalue().splitlines() if line}
+    assert set(lines) >= set(periodic_tasks) - {"test.count"}
+    assert "ok: 0" in lines["shops.expire_purchases"]
+    assert "never" in lines["jobs.check_consistency"]
+    with pytest.raises(CommandError, match="no periodic task 'shops.nothing'"):
+        call_command("periodic", "--run", "shops.nothing")
+
+
+# The number of statements per minute that an idle installation may need: the rest of 60 is for webhooks and heartbeats.
+IDLE_STATEMENTS = 40
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_idle_installation_needs_few_statements() -> None:
+    for every in (Every.SWEEP, Every.MINUTE):
+        run_periodic_tasks(every)
+
+    with CaptureQueriesContext(connection) as statements:
+        for _ in range(60 // settings.JOB_SWEEP_SECONDS):
+            run_periodic_tasks(Every.SWEEP)
+        run_periodic_tasks(Every.MINUTE)
+
+    assert len(statements) <= IDLE_STATEMENTS, [statement["sql"] for statement in statements]
+
+
+@pytest.mark.parametrize(("name", "at", "away"), [("jobs.send_due_jobs", 12, 1), (HOURLY, 12, 5), (NIGHT, 3, 1)])
 def test_a_scheduler_that_was_away_asks_once_and_at_once(name: str, at: int, away: int) -> None:
     with time_machine.travel(datetime(2026, 5, 4, at, tzinfo=UTC), tick=False) as clock:
         beat = ScriptedScheduler(name, clock)

@@ -59,7 +59,7 @@ def test_units_are_added_taken_from_stock_taxed_and_routed(scoped_shop: Shop) ->
     assert (order.outstanding, order.financial_status) == (Decimal("20.40"), "partially_paid")
     assert outcome.outstanding == order.outstanding
     assert (get_available(mug), get_available(cup)) == (2, 4)
-    assert [row.task for row in Job.objects.all()].count("fulfillment.route") == 1
+    assert [row.task for row in Job.objects.all()].count("fulfillment.route_order") == 1
     assert sum(row.quantity for row in FulfillmentOrderLine.objects.all()) == 4
     topics = list(Event.objects.filter(subject_type="orders.order").order_by("id").values_list("topic", flat=True))
     assert topics[-2:] == ["orders/updated", "orders/edited"]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from apps.core.events.models import Event
 from apps.core.jobs import queue as jobs
 from apps.core.jobs.models import Job
-from apps.core.jobs.periodic_tasks import hourly_tasks, run_periodic_tasks
+from apps.core.jobs.periodic_tasks import Every
 from apps.core.sanitizing import SafeCsvWriter, escape_formula
 from apps.core.tenancy.models import Shop, User
 from apps.core.types import Attrs
@@ -31,6 +31,7 @@ from tests.support import factories
 from tests.support.api_client import ApiClient
 from tests.support.factories.orders import make_order
 from tests.support.files.import_export import export_text, get_row_results, import_file, import_text, to_json_lines
+from tests.support.periodic import run_periodic_tasks
 
 pytestmark = pytest.mark.usefixtures("media_root", "in_shop")
 
@@ -206,7 +207,7 @@ def test_abandoned_files_are_deleted(tmp_path: Path) -> None:
 
     old, reloaded = keep("old"), keep("fresh")
     Import.objects.filter(pk=old.pk).update(state=Import.State.CHECKED, updated_at=timezone.now() - timedelta(days=8))
-    run_periodic_tasks(hourly_tasks)
+    run_periodic_tasks(Every.HOUR)
 
     assert not default_storage.exists(old.path)
     assert default_storage.exists(reloaded.path)

@@ -2,7 +2,6 @@
 
 import io
 import json
-import uuid
 from collections import Counter
 from contextlib import closing
 from datetime import timedelta
@@ -11,13 +10,14 @@ from itertools import islice
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.core.db import planner_statistics
 from apps.core.events.models import Event
-from apps.core.jobs import queue
+from apps.core.jobs import publishing
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
@@ -368,11 +368,12 @@ def test_planner_statistics_are_updated_during_large_imports(in_shop: Shop, monk
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_batch_of_orders_rings_the_broker_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    messages: list[tuple[uuid.UUID, ...]] = []
-    monkeypatch.setattr(queue, "notifiers", {"test": lambda *keys: messages.append(keys)})
+def test_a_batch_of_orders_sends_only_what_the_shop_may_send(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    messages: list[str] = []
+    monkeypatch.setattr(publishing, "send_task", lambda name, *, task_id, **_: messages.append(task_id))
     with shop_scope(shop):
         assert run_import(save_file([{"id": n, "line_items": [MUG]} for n in range(60)])).count("new") == 60
-        jobs = set(Job.objects.filter(task="fulfillment.route").values_list("key", flat=True))
-    assert [len(keys) for keys in messages] == [50, 10]
-    assert {key for keys in messages for key in keys} == jobs
+        jobs = Job.objects.filter(task="fulfillment.route_order").order_by("pk")
+        sent = [str(job.key) for job in jobs if job.rung_at]
+    assert (len(jobs), len(sent)) == (60, settings.MAX_JOBS_PER_SHOP)
+    assert messages == sent

@@ -17,7 +17,7 @@ from time_machine import TimeMachineFixture
 from apps.core.events.models import Event
 from apps.core.jobs import queue as jobs
 from apps.core.jobs.models import Job
-from apps.core.jobs.periodic_tasks import hourly_tasks, run_periodic_tasks
+from apps.core.jobs.periodic_tasks import Every
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import all_shops_scope
 from apps.core.types import Attrs
@@ -32,6 +32,7 @@ from tests.support.api_client import ApiClient
 from tests.support.databases.races import run_concurrently, run_unguarded, without_constraint
 from tests.support.factories.orders import make_order
 from tests.support.files.import_export import export_text, get_row_results, import_text, to_json_lines
+from tests.support.periodic import run_periodic_tasks
 from tests.support.types import JsonObject
 
 pytestmark = pytest.mark.usefixtures("media_root", "in_shop")
@@ -409,7 +410,7 @@ def test_an_import_with_a_deleted_file_says_so_on_retry() -> None:
     _, job = enqueue_check()
     fail_job(job)
     Import.objects.update(updated_at=timezone.now() - timedelta(days=8))
-    run_periodic_tasks(hourly_tasks)
+    run_periodic_tasks(Every.HOUR)
 
     job = retry_failed_job(job)
 
@@ -451,9 +452,9 @@ def test_unused_files_are_cleared_after_a_day(shop: Shop, tmp_path: Path, time_m
     export = Export.objects.get()
     stray = files.store_file(export.create_path(), io.BytesIO(b"z"))
 
-    run_periodic_tasks(hourly_tasks)
+    run_periodic_tasks(Every.HOUR)
     young = list_stored_files()
-    run_periodic_tasks(hourly_tasks, timezone.now() + timedelta(hours=25))
+    run_periodic_tasks(Every.HOUR, timezone.now() + timedelta(hours=25))
 
     assert young == {import_job.path, lost_import_job.path, export.path, stray}
     assert list_stored_files() == {import_job.path, export.path}

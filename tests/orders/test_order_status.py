@@ -116,7 +116,7 @@ def test_receipts_are_sent_by_a_worker_and_carry_the_link(api: ApiClient, mailou
     body = {"email": "ada@example.com", "send_receipt": True, "line_items": [{"title": "Mug", "price": "20.00"}]}
     order = api.post("orders.json", {"order": body}).json()["order"]
 
-    jobs.run_job(Job.objects.get(task="orders.receipt").key)
+    jobs.run_job(Job.objects.get(task="orders.send_receipt").key)
 
     assert [mail.to for mail in mailoutbox] == [["ada@example.com"]]
     assert order["order_status_url"] in mailoutbox[0].body

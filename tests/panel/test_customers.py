@@ -241,7 +241,7 @@ def test_an_invitation_is_sent_and_a_bad_one_comes_back(customer_client: Panel, 
 
     assert customer_client.forge(*arguments, to="anna@example.com", subject="Come in").status_code == 302
     assert reload_customer(customer).state == "invited"
-    assert Job.objects.filter(task="customers.send_invite").count() == 1
+    assert Job.objects.filter(task="customers.send_invitation").count() == 1
 
 
 def test_the_page_says_that_the_shop_has_no_accounts(customer_client: Panel, customer: Customer, shop: Shop) -> None:

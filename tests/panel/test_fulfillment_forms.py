@@ -80,7 +80,7 @@ def test_fulfilled_items_notify_the_customer(panel: Panel, row: FulfillmentOrder
     assert stored == ([UPS], "UPS", [f"https://www.ups.com/track?tracknum={UPS}"], "Fragile")
     assert [line.fulfillable_quantity for line in row.lines.order_by("pk")] == [1, 2]
     assert Event.objects.get(topic="fulfillments/create").actor == f"staff:{panel.user.pk}"
-    assert Job.objects.filter(task="fulfillment.shipped").count() == 1
+    assert Job.objects.filter(task="fulfillment.send_shipping_confirmation").count() == 1
     story = panel.get(ORDER, row.order_id).content.decode()
     assert [text in story for text in (UPS, "Fragile")] == [True, True]
 
@@ -337,7 +337,7 @@ def test_service_requests_are_shown_and_can_be_sent_now(
     parts = ("The response is not valid JSON.", "fetch_stock?shop=x", "&lt;html&gt;Hello", "/webhooks/delivery/")
     assert [part for part in parts if part not in page] == []
     assert response.status_code == 302
-    assert Job.objects.get(task="fulfillment.pull").actor == f"staff:{panel.user.pk}"
+    assert Job.objects.get(task="fulfillment.poll_service").actor == f"staff:{panel.user.pk}"
     assert "does not report tracking numbers" in not_asked.content.decode()
     reader = admin_client_with("locations").get(RECORDS, service.pk).content.decode()
     assert [text in reader for text in (parts[0], "Request now", "/webhooks/delivery/")] == [True, False, False]

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
-from apps.core.jobs.periodic_tasks import nightly_tasks, run_periodic_tasks
+from apps.core.jobs.periodic_tasks import Every
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
@@ -18,6 +18,7 @@ from tests.support.databases.races import run_concurrently, run_while_uncommitte
 from tests.support.factories.inventory import get_first_location, make_item, make_location, sell, set_stock
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.panel.pages import GRID
+from tests.support.periodic import run_periodic_tasks
 
 pytestmark = pytest.mark.usefixtures("in_shop")
 BY: Attrs = {"actor": "system"}
@@ -127,7 +128,7 @@ def test_the_nightly_task_corrects_missed_marks_except_in_read_only_shops(shop: 
         set_threshold_silently(current_shop, 3)
     Shop.objects.filter(pk=other_shop.pk).update(read_only_at=timezone.now())
 
-    run_periodic_tasks(nightly_tasks)
+    run_periodic_tasks(Every.NIGHT)
 
     assert (is_consistent(shop), get_low_levels(other_shop)) == (True, set())
 

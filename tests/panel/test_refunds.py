@@ -88,7 +88,7 @@ def test_a_refund_is_worked_out_looked_at_and_made_once(refund_client: Panel, or
     texts = ("Refund created: 25.00 USD.", "Waiting for the gateway", "Refunded 25.00 USD through bogus")
     assert find_missing(responses[0], *texts) == find_missing(responses[1], "already submitted") == []
     assert get_available(order.line_items.get().variant) == 4  # type: ignore[arg-type]
-    job = Job.objects.get(task="refunds.notification")
+    job = Job.objects.get(task="refunds.send_notification")
     run_refund_jobs(shop)
     queue.run_job(job.key)
     assert "Refunded" in get_text(refund_client.get(PAGE, order.pk))

@@ -133,7 +133,7 @@ def test_failed_deliveries_are_replayed(
 
     assert 'name="since"' in page
     assert "Enter a date and time." in webhook_client.http.get(response["Location"]).content.decode()
-    arguments = [job.arguments for job in Job.objects.filter(task="webhooks.recover").order_by("pk")]
+    arguments = [job.arguments for job in Job.objects.filter(task="webhooks.replay_deliveries").order_by("pk")]
     assert len(arguments) == 2
     assert arguments[0]["since"].startswith("2026-01-31T")
     assert arguments[1]["states"] == ["dead"]

@@ -98,7 +98,7 @@ def test_a_gateway_that_knows_later_is_asked_again(shop: Shop) -> None:
     run_refund_jobs(shop)
     assert get_transaction(refund).status == "pending"
 
-    job = Job.objects.filter(task="refunds.payment").latest("pk")
+    job = Job.objects.filter(task="refunds.process_payment").latest("pk")
     assert timedelta(minutes=9) < job.due_at - timezone.now() < timedelta(minutes=11)
     Job.objects.filter(pk=job.pk).update(due_at=timezone.now() - timedelta(seconds=1))
     run_refund_jobs(shop)
@@ -117,7 +117,7 @@ def test_the_key_is_looked_up_first_after_silence(shop: Shop, monkeypatch: pytes
 
     monkeypatch.setattr(BogusGateway, "refund", silent)
     run_refund_jobs(shop)
-    job = Job.objects.get(task="refunds.payment")
+    job = Job.objects.get(task="refunds.process_payment")
     assert (job.state, job.attempts) == ("waiting", 1)
     Job.objects.update(due_at=timezone.now() - timedelta(seconds=1))
     run_refund_jobs(shop)
@@ -206,7 +206,7 @@ def test_unanswered_refunds_are_reported_after_an_hour(shop: Shop) -> None:
 def test_a_repeated_job_does_not_ask_the_gateway_again(shop: Shop) -> None:
     refund_amount(create_bogus_order(shop), "5.00")
     run_refund_jobs(shop)
-    job = Job.objects.get(task="refunds.payment")
+    job = Job.objects.get(task="refunds.process_payment")
     assert job.state == "done"
     Job.objects.update(state="waiting")
 

@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.
 def test_money_of_a_killed_worker_moves_once(shop: Shop, moment: int) -> None:
     order = create_bogus_order(shop)
     refund = refund_amount(order, "20.00")
-    job = Job.objects.get(task="refunds.payment")
+    job = Job.objects.get(task="refunds.process_payment")
 
     ended = run_killed_worker(job, moment)
     Job.objects.filter(pk=job.pk, state="running").update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -52,7 +52,7 @@ def test_the_money_of_a_killed_worker_moves_twice_without_the_key(shop: Shop, mo
     """Show what goes wrong without the idempotency key: the next worker moves the money again."""
     order = create_bogus_order(shop)
     refund_amount(order, "20.00")
-    job = Job.objects.get(task="refunds.payment")
+    job = Job.objects.get(task="refunds.process_payment")
     assert any(_moved(job, moment) for moment in range(18, 40))
     refund = BogusGateway.refund
     monkeypatch.setattr(BogusGateway, "find", lambda self, key: None)

@@ -286,7 +286,7 @@ def test_returned_units_go_back_to_stock_and_stay_sent(api: ApiClient, shop: Sho
 
 def test_cancelled_units_leave_the_fulfillment_orders(api: ApiClient, shop: Shop) -> None:
     _, order, units = create_stocked_order(shop)
-    queue.run_job(Job.objects.get(task="fulfillment.route").key)
+    queue.run_job(Job.objects.get(task="fulfillment.route_order").key)
 
     post_refund(api, order, {"refund_line_items": [units]})
     (part,) = api.get(f"orders/{order.pk}/fulfillment_orders.json").json()["fulfillment_orders"]
@@ -414,7 +414,7 @@ def test_the_customer_is_notified_on_request(api: ApiClient, shop: Shop) -> None
     goods = {"refund_line_items": [{"line_item_id": get_line(order), "quantity": 1}], "shipping": {"amount": "1.00"}}
 
     post_refund(api, order, {"notify": True, **goods, "transactions": [{"amount": "11.00"}]})
-    queue.run_job(Job.objects.get(task="refunds.notification").key)
+    queue.run_job(Job.objects.get(task="refunds.send_notification").key)
 
     (message,) = mail.outbox
     assert message.to == ["ada@example.com"]

@@ -107,7 +107,7 @@ def test_writes_go_on_while_the_broker_is_away(
             time.sleep(5)
         finally:
             sellers.stop()
-        receipts = Job.objects.filter(task="orders.receipt")
+        receipts = Job.objects.filter(task="orders.send_receipt")
         wait_until(lambda: receipts.exclude(state=Job.State.DONE).count(), (0).__eq__, seconds=180)
         stored = Order.objects.count(), receipts.count()
 

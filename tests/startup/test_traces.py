@@ -84,7 +84,7 @@ def test_traces_contain_no_personal_data(traced_server: LiveServer, collector: t
     send_request(traced_server, "/admin/api/2026-07/orders.json", token, body={"order": order})
 
     search, proxied = spans.wait_for("customers/search.json"), spans.wait_for("/shop.json")
-    job = spans.wait_for("fulfillment.route")
+    job = spans.wait_for("fulfillment.route_order")
     facts = get_attributes(search)
     assert search.name == "GET " + facts["http.route"]
     assert (facts["http.request.method"], facts["http.response.status_code"]) == ("GET", 200)

@@ -82,8 +82,8 @@ def test_all_apps_receive_the_erasure_request_after_ten_days_by_number(shop: Sho
         personal_data.redact_customer(customer, actor="system", at=now)
     before = get_pending_deliveries(shop)
 
-    assert run_due_jobs(shop, "customers.tell_redact") == [now + timedelta(days=10)]
-    let_time_pass(shop, "customers.tell_redact")
+    assert run_due_jobs(shop, "customers.publish_redact_webhook") == [now + timedelta(days=10)]
+    let_time_pass(shop, "customers.publish_redact_webhook")
 
     contact = {"id": customer.pk, "email": None, "phone": None}
     payload = {"shop_id": shop.pk, "shop_domain": shop.domain, "customer": contact, "orders_to_redact": []}
@@ -101,8 +101,8 @@ def test_customers_with_a_disputable_order_are_redacted_after_half_a_year(shop: 
         personal_data.redact_customer(customer, actor="system", at=timezone.now())
         placed = Order.objects.get(pk=order.pk).processed_at
 
-    assert run_due_jobs(shop, "customers.tell_redact") == [placed + timedelta(days=183)]
-    let_time_pass(shop, "customers.tell_redact")
+    assert run_due_jobs(shop, "customers.publish_redact_webhook") == [placed + timedelta(days=183)]
+    let_time_pass(shop, "customers.publish_redact_webhook")
 
     ((_, _, payload),) = get_pending_deliveries(shop)
     assert payload["orders_to_redact"] == [order.pk]
@@ -113,8 +113,8 @@ def test_an_uninstalled_app_receives_the_shop_erasure_after_two_days(shop: Shop)
     uninstall_app(leaves, actor="system", at=now)
     before = get_pending_deliveries(shop)
 
-    assert run_due_jobs(shop, "webhooks.tell_shop_redact") == [now + timedelta(hours=48)]
-    let_time_pass(shop, "webhooks.tell_shop_redact")
+    assert run_due_jobs(shop, "webhooks.send_shop_redact") == [now + timedelta(hours=48)]
+    let_time_pass(shop, "webhooks.send_shop_redact")
 
     payload = {"shop_id": shop.pk, "shop_domain": shop.domain}
     assert before == []
@@ -127,7 +127,7 @@ def test_an_app_that_came_back_keeps_what_it_knows(shop: Shop) -> None:
     uninstall_app(installation, actor="system", at=timezone.now())
     install_app(installation.app, shop, scopes=(), actor="system", at=timezone.now())
 
-    let_time_pass(shop, "webhooks.tell_shop_redact")
+    let_time_pass(shop, "webhooks.send_shop_redact")
 
     assert get_pending_deliveries(shop) == []
 
@@ -135,7 +135,7 @@ def test_an_app_that_came_back_keeps_what_it_knows(shop: Shop) -> None:
 def test_an_app_that_asked_for_nothing_leaves_nothing_behind(shop: Shop) -> None:
     uninstall_app(factories.make_installation(shop, ()), actor="system", at=timezone.now())
 
-    assert run_due_jobs(shop, "webhooks.tell_shop_redact") == []
+    assert run_due_jobs(shop, "webhooks.send_shop_redact") == []
 
 
 def test_requested_personal_data_is_erased_with_the_customer(shop: Shop) -> None:

@@ -12,6 +12,7 @@ column ``rung_at`` contains the time at which a job was last sent. It is empty w
 import logging
 from collections.abc import Iterable
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -35,62 +36,68 @@ SEND_AGAIN_AFTER = timedelta(seconds=45)
 _BATCH_SIZE = 1000
 UNKNOWN_TASK = define_message("jobs.unknown_task", "Unknown task {task}")
 
-_SENT = "shop_id = %s AND queue = %s AND state IN ('waiting', 'running') AND rung_at IS NOT NULL"
-_UNSENT = "state = 'waiting' AND rung_at IS NULL"
-_SEND_TIME_SQL = f"CASE WHEN (SELECT count(*) FROM jobs_job WHERE {_SENT}) < %s THEN {{now}} END"
-# PostgreSQL evaluates ARRAY() once, and other workers skip the locked rows.
-_SEND_NEXT_SQL = f"""
-UPDATE jobs_job SET rung_at = {{now}} WHERE id {{any}}(
-    SELECT id FROM jobs_job WHERE shop_id = %s AND queue = %s AND {_UNSENT} AND due_at <= {{now}}
-    ORDER BY due_at, id LIMIT (SELECT {{greatest}}(0, %s - count(*)) FROM jobs_job WHERE {_SENT}) {{lock}}
-){{end}} RETURNING id
+_SEND_TIME_SQL = "CASE WHEN (SELECT count(*) FROM jobs_job WHERE {sent}) < %s THEN {now} END"
+_NEXT_JOBS_SQL = """
+SELECT id FROM jobs_job WHERE shop_id = %s AND queue = %s AND {unsent} AND due_at <= {now}
+ORDER BY due_at, id LIMIT (SELECT {greatest}(0, %s - count(*)) FROM jobs_job WHERE {sent})
 """
-_LOST_MESSAGE = "state = 'waiting' AND rung_at IS NOT NULL AND (rung_at < {earlier} OR rung_at < due_at)"
-# Processes of release 1.0.0 run jobs without setting ``rung_at``.
-_LOST_WORKER = (
-    "state = 'running' AND lease_until < {now} AND (rung_at IS NULL OR rung_at < {earlier} OR rung_at < lease_until)"
-)
-# Each part of the union reads a small index. The outer condition excludes jobs that another process has just sent.
-_SEND_LOST_SQL = f"""
-UPDATE jobs_job SET rung_at = {{now}} WHERE id {{any}}(
-    SELECT id FROM jobs_job
-    WHERE due_at <= {{now}} AND id IN (
-        SELECT id FROM jobs_job WHERE {_LOST_MESSAGE} UNION ALL SELECT id FROM jobs_job WHERE {_LOST_WORKER}
-    ) AND NOT EXISTS (SELECT 1 FROM shops_shop WHERE shops_shop.id = jobs_job.shop_id AND read_only_at IS NOT NULL)
-    ORDER BY due_at, id LIMIT {_BATCH_SIZE} {{lock}}
-){{end}} AND (({_LOST_MESSAGE}) OR ({_LOST_WORKER})) RETURNING id
+# Each part of the union reads a small index.
+_LOST_JOBS_SQL = """
+SELECT id FROM jobs_job
+WHERE due_at <= {now} AND id IN (
+    SELECT id FROM (SELECT id FROM jobs_job WHERE {lost_message} ORDER BY shop_id, queue LIMIT {batch_size}) AS lost
+    UNION ALL SELECT id FROM jobs_job WHERE {lost_worker}
+) AND NOT EXISTS (SELECT 1 FROM shops_shop WHERE shops_shop.id = jobs_job.shop_id AND read_only_at IS NOT NULL)
+ORDER BY due_at, id LIMIT {batch_size}
 """
-# The recursive query skips through the index from shop to shop, so its cost does not depend on the number of jobs.
-_DUE_SHOPS_SQL = f"""
+# The condition excludes jobs that another process has just sent. It names no state, because PostgreSQL would then
+# consider other indexes than the primary key.
+_CLAIM_SQL = "UPDATE jobs_job SET rung_at = {now} WHERE id IN ({ids}) AND ({not_just_sent}) RETURNING id"
+# The recursive query skips through the index from shop to shop, so its cost does not depend on the number of jobs. The
+# order of each subquery is the order of the index ``jobs_job_unsent``, so that no other index looks better.
+_DUE_SHOPS_SQL = """
 WITH RECURSIVE shops(id) AS (
-    SELECT min(shop_id) FROM jobs_job WHERE {_UNSENT}
+    SELECT (SELECT shop_id FROM jobs_job WHERE {unsent} ORDER BY shop_id, queue, due_at, id LIMIT 1)
     UNION ALL
-    SELECT (SELECT min(shop_id) FROM jobs_job WHERE {_UNSENT} AND shop_id > shops.id) FROM shops WHERE id IS NOT NULL
-), queues(name) AS (VALUES {{queues}}), first(shop_id, queue, due_at) AS (
+    SELECT (
+        SELECT shop_id FROM jobs_job WHERE {unsent} AND shop_id > shops.id ORDER BY shop_id, queue, due_at, id LIMIT 1
+    )
+    FROM shops WHERE id IS NOT NULL
+), queues(name) AS (VALUES {queues}), first(shop_id, queue, due_at) AS (
     SELECT shops.id, queues.name, (
-        SELECT min(due_at) FROM jobs_job WHERE shop_id = shops.id AND queue = queues.name AND {_UNSENT}
+        SELECT due_at FROM jobs_job WHERE shop_id = shops.id AND queue = queues.name AND {unsent}
+        ORDER BY due_at, id LIMIT 1
     )
     FROM shops JOIN shops_shop ON shops_shop.id = shops.id AND shops_shop.read_only_at IS NULL CROSS JOIN queues
 )
-SELECT shop_id, queue FROM first WHERE due_at <= {{now}} ORDER BY due_at
+SELECT shop_id, queue FROM first WHERE due_at <= {now} ORDER BY due_at
 """
 _VENDOR_SQL = {
     "postgresql": {
         "now": "STATEMENT_TIMESTAMP()",
         "earlier": f"STATEMENT_TIMESTAMP() - interval '{SEND_AGAIN_AFTER.seconds} seconds'",
         "greatest": "greatest",
-        "any": "= ANY(ARRAY",
-        "end": ")",
-        "lock": "FOR UPDATE SKIP LOCKED",
     },
     "sqlite": {
         "now": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')",
         "earlier": f"STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', '-{SEND_AGAIN_AFTER.seconds} seconds')",
         "greatest": "max",
-        "any": "IN ",
-        "end": "",
-        "lock": "",
     },
+}
+_CONDITIONS = {
+    "sent": "shop_id = %s AND queue = %s AND state IN ('waiting', 'running') AND rung_at IS NOT NULL",
+    "unsent": "state = 'waiting' AND rung_at IS NULL",
+    "not_just_sent": "rung_at IS NULL OR rung_at < {earlier} OR rung_at < due_at OR rung_at < lease_until",
+    # The first part is the condition of the index.
+    "lost_message": (
+        "state IN ('waiting', 'running') AND rung_at IS NOT NULL"
+        " AND state = 'waiting' AND (rung_at < {earlier} OR rung_at < due_at)"
+    ),
+    # Processes of release 1.0.0 run jobs without setting ``rung_at``.
+    "lost_worker": (
+        "state = 'running' AND lease_until < {now}"
+        " AND (rung_at IS NULL OR rung_at < {earlier} OR rung_at < lease_until)"
+    ),
 }
 
 
@@ -109,28 +116,36 @@ def send_next_jobs(shop_id: int, queue: str) -> int:
     Call this function in the all-shops scope.
     """
     parameters = [shop_id, queue, settings.MAX_JOBS_PER_SHOP, shop_id, queue]
-    return _send_claimed(execute_prepared(_format(_SEND_NEXT_SQL), parameters))
+    # A prepared plan ignores how many jobs the shop has, and could read the jobs of all shops.
+    return _claim_and_send(execute_prepared(_format(_NEXT_JOBS_SQL), parameters, keep=False))
 
 
 def send_due_jobs() -> int:
     """Send the jobs that are due or lost. Return their number. If there are none, this takes two statements."""
-    queues = ", ".join(f"('{queue}')" for queue in settings.TASK_QUEUES)
     count = 0
     with all_shops_scope():
-        while sent := _send_claimed(execute_prepared(_format(_SEND_LOST_SQL), [])):
+        while sent := _claim_and_send(execute_prepared(_format(_LOST_JOBS_SQL), [])):
             count += sent
-        for shop_id, queue in execute_prepared(_format(_DUE_SHOPS_SQL, queues=queues), []):
+        for shop_id, queue in execute_prepared(_format(_DUE_SHOPS_SQL), []):
             count += send_next_jobs(shop_id, queue)
     return count
 
 
-def _format(sql: str, **values: str) -> str:
-    return sql.format(**_VENDOR_SQL[connection.vendor], **values)
+@cache
+def _format(sql: str) -> str:
+    vendor = _VENDOR_SQL[connection.vendor]
+    conditions = {name: condition.format(**vendor) for name, condition in _CONDITIONS.items()}
+    queues = ", ".join(f"('{queue}')" for queue in settings.TASK_QUEUES)
+    return sql.format(**vendor, **conditions, queues=queues, batch_size=_BATCH_SIZE, ids="{ids}")
 
 
-def _send_claimed(rows: list[Any]) -> int:
-    jobs = Job.objects.filter(pk__in=[pk for (pk,) in rows]).order_by("due_at", "id") if rows else []
-    return send_jobs(jobs)
+def _claim_and_send(rows: list[Any]) -> int:
+    """Send the jobs with these IDs, except those that another process has just sent."""
+    if not rows:
+        return 0
+    ids = [pk for (pk,) in rows]
+    claimed = execute_prepared(_format(_CLAIM_SQL).format(ids=", ".join(["%s"] * len(ids))), ids, keep=False)
+    return send_jobs(Job.objects.filter(pk__in=[pk for (pk,) in claimed]).order_by("due_at", "id"))
 
 
 def send_jobs(jobs: Iterable[Job]) -> int:

@@ -62,7 +62,7 @@ def create_app_rows(shop: Shop) -> Installation:
         make_handler(config={"shop_id": "942252", "x": {"y": 1}})
         create_deliveries(installation)
         create_fulfillment_rows(installation)
-        Job.objects.bulk_create(Job(shop=shop, task="orders.export", state="done") for _ in range(25))
+        Job.objects.bulk_create(Job(shop=shop, task="imports_exports.write_export", state="done") for _ in range(25))
         keeper = Membership.objects.get(account_owner=True).user
         for name, query in (("Broken", "state__exact=failed"), ("Exports", "q=export")):
             SavedView.objects.create(shop=shop, user=keeper, screen="jobs.job", name=name, query=query, shared=True)

@@ -33,7 +33,7 @@ def refund_amount(order: Order, amount: str) -> Refund:
 
 def run_refund_jobs(shop: Shop) -> None:
     with shop_scope(shop):
-        keys = list(Job.objects.filter(task="refunds.payment", state="waiting").values_list("key", flat=True))
+        keys = list(Job.objects.filter(task="refunds.process_payment", state="waiting").values_list("key", flat=True))
     for key in keys:
         queue.run_job(key)
 
