@@ -1,6 +1,7 @@
 """``manage.py periodic``: list the periodic tasks with their last and next runs, or run one of them now."""
 
 from argparse import ArgumentParser
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -39,10 +40,10 @@ class Command(BaseCommand):
         app.loader.import_default_modules()
         runs = {run.name: run for run in PeriodicRun.objects.all()}
         rows = [
-            (name, _describe_interval(task.every), *_describe_run(runs.get(name), app.conf.beat_schedule[name]))
-            for name, task in sorted(
-                periodic_tasks.items(), key=lambda item: (list(Every).index(item[1].every), item[0])
-            )
+            (name, _describe_interval(every), *_describe_run(runs.get(name), app.conf.beat_schedule[name]))
+            for every in Every
+            for name, task in sorted(periodic_tasks.items())
+            if task.every is every
         ]
         widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
         for row in (_HEAD, *rows):
@@ -69,8 +70,9 @@ def _describe_run(run: PeriodicRun | None, entry: dict[str, Any]) -> tuple[str, 
     return f"{run.started_at:%Y-%m-%d %H:%M:%S}", seconds, result, _describe_next(entry, run.started_at, now)
 
 
-def _describe_next(entry: dict[str, Any], last: Any, now: Any) -> str:
+def _describe_next(entry: dict[str, Any], last: datetime, now: datetime) -> str:
     from celery.schedules import maybe_schedule
 
-    remaining = maybe_schedule(entry["schedule"]).remaining_estimate(last)
+    # Round up, because the estimate ends a moment before the full minute.
+    remaining = maybe_schedule(entry["schedule"]).remaining_estimate(last) + timedelta(seconds=1)
     return f"{max(now, now + remaining):%Y-%m-%d %H:%M:%S}"
