@@ -4,12 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from celery import Celery
 from django.conf import settings
 from django.db import transaction
 
@@ -17,6 +21,7 @@ from apps.core.jobs import queue
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
+from backoffice.celery import app as celery
 from tests.support import factories, services
 from tests.support.servers.live import get_database_url
 
@@ -104,11 +109,12 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> None:
 
 
 def make_job(shop: Shop, monkeypatch: pytest.MonkeyPatch, mode: str) -> Job:
-    """Create a job without notifying the broker, as if the message were lost."""
-    monkeypatch.setattr(queue, "notifiers", {})
+    """Create a job without sending it, as if the broker were down."""
     monkeypatch.setitem(queue.tasks, "test.mark", queue.Task(lambda job, **_: None))
     with shop_scope(shop), transaction.atomic():
-        return queue.enqueue("test.mark", mode=mode)
+        job = queue.enqueue("test.mark", mode=mode)
+        Job.objects.filter(pk=job.pk).update(rung_at=None)
+    return job
 
 
 def wait_until_done(shop: Shop, job: Job, seconds: float) -> None:
@@ -176,3 +182,110 @@ def test_work_of_a_killed_worker_is_done_by_another(
 
     wait_until_done(shop, job, intervals.promise)
     assert (tmp_path / "marks").read_text().splitlines() == ["begun", "done"]
+
+
+@pytest.fixture
+def celery_app(broker_url: str, tmp_path: Path) -> Iterator[Celery]:
+    """Return a Celery app of an operator, which only knows the broker."""
+    options = dict(celery.conf.broker_transport_options)
+    if broker_url == "filesystem://":
+        folder = tmp_path / "broker"
+        options |= {f"data_folder_{way}": str(folder / "queue") for way in ("in", "out")}
+        options |= {f"{name}_folder": str(folder / name) for name in ("processed", "control")}
+    app = Celery("operator", set_as_current=False)
+    app.conf.update(
+        broker_url=broker_url.replace("filesystem://", "filesystem://localhost"),
+        broker_transport_options=options,
+        task_queues=celery.conf.task_queues,
+        task_default_queue="default",
+    )
+    yield app
+    app.close()
+
+
+@contextmanager
+def collect_events(app: Celery) -> Iterator[list[dict[str, Any]]]:
+    """Collect the events of workers in a thread, as Flower does."""
+    events: list[dict[str, Any]] = []
+    is_done = threading.Event()
+
+    def receive() -> None:
+        with app.connection_for_read() as connection:
+            receiver = app.events.Receiver(connection, handlers={"*": events.append})
+            while not is_done.is_set():
+                with suppress(TimeoutError):
+                    receiver.capture(limit=1, timeout=1, wakeup=False)
+
+    thread = threading.Thread(target=receive)
+    thread.start()
+    try:
+        yield events
+    finally:
+        is_done.set()
+        thread.join(30)
+
+
+def test_celery_tools_show_the_truth(
+    start_process: Start, celery_app: Celery, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Check remote control, and the events of tasks that succeed, are retried and fail, with each broker."""
+    shop = factories.make_shop()
+    monkeypatch.setitem(queue.tasks, "test.fail", queue.Task(lambda job, **_: None))
+    with collect_events(celery_app) as events:
+        start_worker(start_process)
+        start_process("beat")
+        done = make_job(shop, monkeypatch, "quick")
+        with shop_scope(shop), transaction.atomic():
+            retried, failed = (queue.enqueue("test.fail", final=final) for final in (False, True))
+            Job.objects.filter(pk__in=(retried.pk, failed.pk)).update(rung_at=None)
+        expected = {
+            (str(done.key), "task-succeeded"),
+            (str(retried.key), "task-retried"),
+            (str(failed.key), "task-failed"),
+        }
+        wait_for(lambda: expected <= {(event.get("uuid"), event["type"]) for event in [*events]}, STARTING)
+        inspect = celery_app.control.inspect(timeout=10, limit=1)
+        (pong,) = inspect.ping().values()
+        (registered,) = inspect.registered().values()
+        (queues,) = inspect.active_queues().values()
+        (stats,) = inspect.stats().values()
+
+    reasons = {event["uuid"]: event["exception"] for event in events if "exception" in event}
+    received = {event["uuid"]: event for event in events if event["type"] == "task-received"}
+    assert reasons == {str(retried.key): "ValueError('not yet')", str(failed.key): "GiveUp('the file is gone')"}
+    assert received[str(failed.key)]["name"] == "test.fail"
+    assert f"'shop_id': {shop.pk}" in received[str(failed.key)]["kwargs"]
+    assert pong == {"ok": "pong"}
+    assert {"content.extract_theme", "imports_exports.run_import", "jobs.send_due_jobs"} <= set(registered)
+    assert {queue["name"] for queue in queues} == set(settings.TASK_QUEUES)
+    assert stats["total"]["test.fail"] == 2
+    assert (tmp_path / "marks").read_text().splitlines() == ["done"]
+
+
+def test_a_worker_takes_only_the_queues_that_it_is_given(
+    start_process: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shop = factories.make_shop()
+    jobs = {name: make_job(shop, monkeypatch, "nothing") for name in ("bulk", "webhooks")}
+    with shop_scope(shop):
+        for name, job in jobs.items():
+            Job.objects.filter(pk=job.pk).update(queue=name)
+    # This worker only runs the periodic task that sends jobs.
+    start_process("worker", "-Q", "default", "-n", "default@%h", "--concurrency", "1")
+    start_process("beat")
+
+    def is_sent() -> bool:
+        with shop_scope(shop):
+            return Job.objects.filter(rung_at__isnull=False).count() == 2
+
+    wait_for(is_sent, STARTING)
+    start_process("worker", "-Q", "bulk", "-n", "bulk@%h", "--concurrency", "1")
+
+    wait_until_done(shop, jobs["bulk"], STARTING)
+    with shop_scope(shop):
+        assert Job.objects.get(pk=jobs["webhooks"].pk).state == Job.State.WAITING
+
+
+@pytest.mark.parametrize("broker_url", ["filesystem"], indirect=True)
+def test_a_worker_with_an_unknown_queue_does_not_start(start_process: Start) -> None:
+    assert start_process("worker", "-Q", "bulk,nosuch").wait(STARTING) == 1

@@ -1,4 +1,4 @@
-"""The product's Celery app with configurable intervals and an additional task that writes to a file."""
+"""The product's Celery app with configurable intervals and additional tasks."""
 
 import os
 import time
@@ -35,4 +35,9 @@ def append_mark(job: Job, **arguments: Any) -> None:
         file.write("done\n")
 
 
+def fail(job: Job, **arguments: Any) -> None:
+    raise queue.GiveUp("the file is gone") if arguments["final"] else ValueError("not yet")
+
+
 queue.tasks.register("test.mark", queue.Task(append_mark))
+queue.tasks.register("test.fail", queue.Task(fail))
