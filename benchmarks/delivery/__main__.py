@@ -36,6 +36,7 @@ def main() -> int:
         "thousand": lambda: measurements.measure_hang(count, 900, 100, 30),
         "shops": lambda: measurements.measure_shops(count),
         "backlog": lambda: backlog.measure_backlog(options.rows),
+        "claims": lambda: backlog.measure_claims(options.rows),
         "retention": lambda: retention.measure_retention(options.rows),
         "partitions": lambda: retention.measure_partitions(options.rows),
         "recovery": lambda: backlog.measure_recovery(min(100_000, options.rows)),

@@ -14,6 +14,10 @@ from benchmarks.delivery.environment import (
 
 WRITES = 200
 CLAIMS = 100
+SIZES = (10, 1000, 100_000, 1_000_000)
+ENDPOINTS = (1, 1000)
+# A claim from the largest backlog may take this many times as long per delivery as a claim from the smallest.
+MAX_CLAIM_RATIO = 10
 
 
 def measure_write() -> dict[str, Any]:
@@ -81,6 +85,114 @@ def measure_backlog(rows: int) -> dict[str, Any]:
         "claim_of_100_p95_ms": round(get_percentile(claimed, 0.95) * 1000, 1),
         "scan_p95_ms": round(get_percentile(scanned, 0.95) * 1000, 1),
     }
+
+
+def measure_claims(largest: int) -> dict[str, Any]:
+    """Measure claims of up to ten deliveries for each of ten endpoints, for each size of the backlog.
+
+    Each size is measured with 1 and 1,000 endpoints, and with PostgreSQL's statistics from three times: never, before the
+    backlog existed, and with the backlog. The statements are planned before the backlog exists. Raises ``SystemExit`` if a large backlog makes claims slow.
+    """
+    from django.db import connection
+
+    if connection.vendor != "postgresql":
+        return {"skipped": "SQLite collects no statistics"}
+    create_endpoints()
+    figures: dict[str, float] = {}
+    for rows in (size for size in SIZES if size <= largest):
+        for endpoints in ENDPOINTS:
+            for measured in (_measure_claims_without_statistics, _measure_claims_with_statistics):
+                for statistics_from, value in measured(rows, endpoints).items():
+                    figures[f"{rows} rows, {endpoints} endpoints, statistics {statistics_from}"] = value
+    fastest = min(value for name, value in figures.items() if name.startswith(f"{SIZES[0]} rows"))
+    if slow := {name: value for name, value in figures.items() if value > MAX_CLAIM_RATIO * max(fastest, 0.1)}:
+        raise SystemExit(f"Claims of these backlogs are slow (ms per delivery, the fastest takes {fastest}): {slow}")
+    return figures
+
+
+def _measure_claims_without_statistics(rows: int, endpoints: int) -> dict[str, float]:
+    _empty_deliveries()
+    return {"none": _measure_claim(rows, endpoints)}
+
+
+def _measure_claims_with_statistics(rows: int, endpoints: int) -> dict[str, float]:
+    """Measure with statistics from before the backlog existed, then with statistics of the backlog."""
+    from django.db import connection
+
+    _empty_deliveries()
+    fill_deliveries(1000, 10, "done")
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE webhooks_delivery")
+        before = _measure_claim(rows, endpoints)
+        cursor.execute("UPDATE webhooks_delivery SET state = 'due' WHERE state = 'leased'")
+        cursor.execute("ANALYZE webhooks_delivery")
+    return {"before": before, "after": _measure_claim(0, endpoints)}
+
+
+def _empty_deliveries() -> None:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE webhooks_delivery, webhooks_attempt")
+        cursor.execute("DELETE FROM pg_statistic WHERE starelid = 'webhooks_delivery'::regclass")
+        cursor.execute("DISCARD PLANS")
+
+
+def _measure_claim(rows: int, endpoints: int) -> float:
+    """Fill the backlog, and return the median time of a claim in milliseconds per claimed delivery."""
+    from apps.webhooks.domain.engine import claims, maintenance
+    from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
+
+    claims.claim_deliveries({1: 1}, AttemptKind.DUE)
+    maintenance.scan_endpoints()
+    fill_deliveries(rows, endpoints, "due")
+    free_slots = {item.endpoint: 10 for item in maintenance.scan_endpoints()[:10]}
+    times = []
+    for _ in range(20):
+        began = time.perf_counter()
+        if claimed := claims.claim_deliveries(free_slots, AttemptKind.DUE):
+            times.append((time.perf_counter() - began) / len(claimed))
+    return round(statistics.median(times) * 1000, 3)
+
+
+def create_endpoints() -> None:
+    from django.db import connection
+
+    shop = create_shop_with_subscriptions(3200, ["http://127.0.0.1:9/"])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO webhooks_payload (created_at, updated_at, shop_id, digest, body)"
+            " SELECT now(), now(), %s, 'p' || n, repeat('x', 2000)::bytea FROM generate_series(1, 100) n",
+            [shop.pk],
+        )
+        cursor.execute(
+            "INSERT INTO webhooks_endpoint (created_at, updated_at, shop_id, uri, uri_digest, host, max_in_flight)"
+            " SELECT now(), now(), %s, 'http://127.0.0.1:9/' || n, 'e' || n, '127.0.0.1:9', 10"
+            " FROM generate_series(1, %s) n",
+            [shop.pk, max(ENDPOINTS)],
+        )
+        cursor.execute("ANALYZE webhooks_payload, webhooks_endpoint")
+        cursor.execute("SET statement_timeout = 0")
+
+
+def fill_deliveries(rows: int, endpoints: int, state: str) -> None:
+    """Insert deliveries to the endpoints that ``create_endpoints`` has created, without events."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+INSERT INTO webhooks_delivery (created_at, updated_at, shop_id, key, kind, app_id, subscription_id, endpoint_id,
+  payload_id, topic, api_version, ordering_key, state, next_at, attempts, redelivery, triggered_at, error)
+SELECT now(), now(), s.shop_id, gen_random_uuid(), 'event', s.app_id, s.id, e.id, p.id, s.topic, s.api_version, '', %s,
+  now() - (%s - n) * interval '1 millisecond', 0, false, now(), ''
+FROM generate_series(1, %s) n
+CROSS JOIN (SELECT * FROM webhooks_subscription ORDER BY id DESC LIMIT 1) s
+JOIN webhooks_endpoint e ON e.uri_digest = 'e' || (n %% %s + 1)
+JOIN webhooks_payload p ON p.digest = 'p' || (n %% 100 + 1)
+""",
+            [state, rows, rows, endpoints],
+        )
 
 
 def copy_deliveries(rows: int) -> None:

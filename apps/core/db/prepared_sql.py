@@ -67,8 +67,15 @@ def execute_prepared(sql: str, parameters: Parameters, *, keep: bool = True) -> 
             return cursor.fetchall() if cursor.description else []
     connection.validate_no_broken_transaction()
     started = time.monotonic()
+    rows = _retry_stale_plan(connection, lambda: _run_bound(connection, sql, parameters, keep=keep))
+    if connection.queries_logged:
+        connection.queries_log.append({"sql": sql, "time": f"{time.monotonic() - started:.3f}"})
+    return rows
+
+
+def _retry_stale_plan(connection: BaseDatabaseWrapper, run: Callable[[], Rows]) -> Rows:
     try:
-        rows = _run_bound(connection, sql, parameters, keep=keep)
+        return run()
     except NotSupportedError as error:
         # Inside a transaction, the error aborts the transaction, so only the code that opened the transaction can
         # retry.
@@ -77,10 +84,30 @@ def execute_prepared(sql: str, parameters: Parameters, *, keep: bool = True) -> 
         with connection.cursor() as cursor:
             # psycopg then also clears its own list of statements.
             cursor.execute("DEALLOCATE ALL")
-        rows = _run_bound(connection, sql, parameters, keep=keep)
-    if connection.queries_logged:
-        connection.queries_log.append({"sql": sql, "time": f"{time.monotonic() - started:.3f}"})
-    return rows
+        return run()
+
+
+# Without these plan nodes, PostgreSQL joins with nested loops, and reads every table by an index, in the index order.
+_SCANNING_NODES = ("enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "enable_sort", "jit")
+_ONLY_INDEXES = "SELECT " + ", ".join(f"set_config('{name}', 'off', true)" for name in _SCANNING_NODES)
+
+
+def execute_by_index(sql: str, parameters: Parameters) -> Rows:
+    """Run a statement that reads a few rows of a queue, in a transaction, and return all rows.
+
+    A queue grows from no rows to a million faster than PostgreSQL collects statistics, and a plan that reads or sorts
+    the whole queue takes seconds. Therefore PostgreSQL may only use plans that follow an index. The settings end with
+    the transaction, so they also work with a pooler.
+    """
+    connection = connections[DEFAULT_DB_ALIAS]
+    if connection.vendor != "postgresql":
+        return execute_prepared(sql, parameters)
+
+    def run() -> Rows:
+        with transaction.atomic(savepoint=False):
+            return execute_batch([StatementCall(_ONLY_INDEXES, ()), StatementCall(sql, parameters)])[1]
+
+    return _retry_stale_plan(connection, run)
 
 
 def execute_batch(calls: Sequence[StatementCall]) -> list[Rows]:

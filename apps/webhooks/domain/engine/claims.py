@@ -3,7 +3,7 @@
 A claim sets a lease with a new token, based on the database clock. Only deliveries that can start immediately are
 claimed.
 
-On PostgreSQL, a claim is one statement. On SQLite, which allows one writer at a time, a claim is a short transaction. A
+On PostgreSQL, a claim is one statement, whose plan follows the index of waiting deliveries. On SQLite, which allows one writer at a time, a claim is a short transaction. A
 claim commits without waiting for the disk. Therefore a server crash can lose leases, and the affected deliveries are
 sent twice.
 """
@@ -18,7 +18,7 @@ import uuid6
 from django.db import connection, transaction
 from django.utils import timezone
 
-from apps.core.db.prepared_sql import execute_prepared
+from apps.core.db.prepared_sql import execute_by_index
 from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
 from apps.webhooks.domain.topics import TOPICS_AFTER_UNINSTALL
@@ -102,7 +102,7 @@ LEFT JOIN events_event v ON v.id = d.event_id
 _WRITABLE = "NOT EXISTS (SELECT 1 FROM shops_shop h WHERE h.id = w.shop_id AND h.read_only_at IS NOT NULL)"
 
 # With ordered delivery, a delivery is claimed only if no earlier event of the resource is waiting, in progress or
-# pending for fan-out.
+# pending for fan-out. ``OFFSET 0`` makes PostgreSQL run the subquery for each event, instead of once for all events.
 _IN_ORDER = """
 (w.ordering_key = '' OR NOT (
   EXISTS (
@@ -115,6 +115,7 @@ _IN_ORDER = """
       AND before.subject_id = mine.subject_id AND before.id < mine.id
     JOIN webhooks_pending waits ON waits.event_id = before.id
     WHERE mine.id = w.event_id
+    OFFSET 0
   )
 ))
 """
@@ -147,7 +148,7 @@ def claim_deliveries(free_slots: Mapping[int, int], kind: AttemptKind) -> list[C
         return []
     lease = uuid6.uuid7()
     if connection.vendor == "postgresql":
-        rows = execute_prepared(_CLAIM, [list(free_slots), list(free_slots.values()), kind.value, lease, LEASE_SECONDS])
+        rows = execute_by_index(_CLAIM, [list(free_slots), list(free_slots.values()), kind.value, lease, LEASE_SECONDS])
     else:
         rows = _claim_one_by_one(free_slots, kind, lease)
     # If several deliveries share a payload, only the first row contains the bytes.

@@ -21,7 +21,7 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from apps.core.db.prepared_sql import execute_prepared
+from apps.core.db.prepared_sql import execute_by_index, execute_prepared
 from apps.core.events.models import Event
 from apps.core.events.topics import topics as event_topics
 from apps.core.tenancy.models import Shop
@@ -101,13 +101,10 @@ def _lock_pending(limit: int) -> list[Pending]:
     """Lock pending events, oldest first. On PostgreSQL each shop with pending events gets an equal share."""
     if connection.vendor != "postgresql":
         return list(Pending.objects.filter(writable_shops()).select_related("event").order_by("pk")[:limit])
-    with connection.cursor() as cursor:
-        cursor.execute(_SHOPS)
-        shops = [pk for (pk,) in cursor.fetchall()]
-        if not shops:
-            return []
-        cursor.execute(_LOCK_PENDING, [shops[:limit], max(1, limit // len(shops))])
-        ids = [pk for (pk,) in cursor.fetchall()]
+    shops = [pk for (pk,) in execute_by_index(_SHOPS, [])]
+    if not shops:
+        return []
+    ids = [pk for (pk,) in execute_by_index(_LOCK_PENDING, [shops[:limit], max(1, limit // len(shops))])]
     return list(Pending.objects.select_related("event").filter(pk__in=ids).order_by("pk"))
 
 
@@ -118,9 +115,10 @@ SELECT one.id FROM unnest(%s::bigint[]) AS s (shop_id) CROSS JOIN LATERAL (
 """
 _SHOPS = """
 WITH RECURSIVE shop (id) AS (
-  SELECT min(shop_id) FROM webhooks_pending
+  SELECT * FROM (SELECT p.shop_id FROM webhooks_pending p ORDER BY p.shop_id LIMIT 1) first
   UNION ALL
-  SELECT (SELECT min(p.shop_id) FROM webhooks_pending p WHERE p.shop_id > shop.id) FROM shop WHERE shop.id IS NOT NULL
+  SELECT (SELECT p.shop_id FROM webhooks_pending p WHERE p.shop_id > shop.id ORDER BY p.shop_id LIMIT 1)
+  FROM shop WHERE shop.id IS NOT NULL
 )
 SELECT id FROM shop WHERE id IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM shops_shop h WHERE h.id = shop.id AND h.read_only_at IS NOT NULL)

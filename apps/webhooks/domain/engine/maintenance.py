@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from apps.core.db.prepared_sql import execute_prepared
+from apps.core.db.prepared_sql import execute_by_index
 from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain.engine.claims import LEASE_SECONDS, Claim, parse_timestamp
 from apps.webhooks.domain.engine.retry_policy import MAX_STARTED_ATTEMPTS
@@ -28,21 +28,26 @@ class WaitingEndpoint:
     retry: float | None
 
 
-# The query skips from endpoint to endpoint in the index, so the number of deliveries does not affect the cost.
+# The query skips from endpoint to endpoint in the index, so the number of deliveries does not affect the cost. ``min``
+# instead of ``ORDER BY … LIMIT 1`` would read all deliveries of an endpoint if PostgreSQL expects only a few.
 _SCAN = """
 WITH RECURSIVE lane (endpoint_id) AS (
-  SELECT min(endpoint_id) FROM webhooks_delivery WHERE state IN ('due', 'retry')
+  SELECT * FROM (
+    SELECT w.endpoint_id FROM webhooks_delivery w WHERE w.state IN ('due', 'retry') ORDER BY w.endpoint_id LIMIT 1
+  ) first
   UNION ALL
   SELECT (
-    SELECT min(w.endpoint_id) FROM webhooks_delivery w
-    WHERE w.state IN ('due', 'retry') AND w.endpoint_id > lane.endpoint_id
+    SELECT w.endpoint_id FROM webhooks_delivery w
+    WHERE w.state IN ('due', 'retry') AND w.endpoint_id > lane.endpoint_id ORDER BY w.endpoint_id LIMIT 1
   ) FROM lane WHERE lane.endpoint_id IS NOT NULL
 )
 SELECT lane.endpoint_id, e.max_in_flight, e.max_per_second,
-  (SELECT min(w.next_at) FROM webhooks_delivery w
-    WHERE w.endpoint_id = lane.endpoint_id AND w.state = 'due' AND w.state IN ('due', 'retry')),
-  (SELECT min(w.next_at) FROM webhooks_delivery w
-    WHERE w.endpoint_id = lane.endpoint_id AND w.state = 'retry' AND w.state IN ('due', 'retry')),
+  (SELECT w.next_at FROM webhooks_delivery w
+    WHERE w.endpoint_id = lane.endpoint_id AND w.state = 'due' AND w.state IN ('due', 'retry')
+    ORDER BY w.next_at LIMIT 1),
+  (SELECT w.next_at FROM webhooks_delivery w
+    WHERE w.endpoint_id = lane.endpoint_id AND w.state = 'retry' AND w.state IN ('due', 'retry')
+    ORDER BY w.next_at LIMIT 1),
   {now}
 FROM lane JOIN webhooks_endpoint e ON e.id = lane.endpoint_id JOIN shops_shop h ON h.id = e.shop_id
 WHERE h.read_only_at IS NULL
@@ -50,7 +55,7 @@ WHERE h.read_only_at IS NULL
 
 
 def scan_endpoints() -> list[WaitingEndpoint]:
-    rows = execute_prepared(_SCAN.format(now="now()" if connection.vendor == "postgresql" else "NULL"), [])
+    rows = execute_by_index(_SCAN.format(now="now()" if connection.vendor == "postgresql" else "NULL"), [])
     local_now = timezone.now()
 
     def until(moment: datetime | str | None, now: datetime | None) -> float | None:
@@ -75,7 +80,7 @@ def extend_leases(leased_claims: Collection[Claim]) -> None:
     for lease, pks in ids_by_lease.items():
         if connection.vendor == "postgresql":
             # Use the database clock for leases, as in a claim.
-            execute_prepared(_EXTEND_LEASES, [LEASE_SECONDS, pks, lease])
+            execute_by_index(_EXTEND_LEASES, [LEASE_SECONDS, pks, lease])
         else:
             until = timezone.now() + timedelta(seconds=LEASE_SECONDS)
             with all_shops_scope():
@@ -100,7 +105,7 @@ WHERE id IN (
 )
 RETURNING id
 """  # noqa: S608
-    return len(execute_prepared(sql, [] if on_server else [timezone.now()] * 3))
+    return len(execute_by_index(sql, [] if on_server else [timezone.now()] * 3))
 
 
 def share_breaker_state(host: str, *, trips: int, pause: float, error: str) -> None:

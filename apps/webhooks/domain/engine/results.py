@@ -14,7 +14,7 @@ import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
-from apps.core.db.prepared_sql import execute_prepared
+from apps.core.db.prepared_sql import execute_by_index
 from apps.core.i18n.messages import encode_message
 from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain.engine.claims import Claim
@@ -82,7 +82,7 @@ def write_results(results: Sequence[DeliveryResult]) -> set[int]:
     if not results:
         return set()
     if connection.vendor == "postgresql":
-        updated_ids = {pk for (pk,) in execute_prepared(_WRITE, [_encode_results(results)])}
+        updated_ids = {pk for (pk,) in execute_by_index(_WRITE, [_encode_results(results)])}
     else:
         updated_ids = _write_one_by_one(results)
     return {result.claim.pk for result in results} - updated_ids

@@ -1,0 +1,146 @@
+"""PostgreSQL must not read or sort the queue of waiting deliveries to claim some of them, however long the queue is."""
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from apps.core.db.prepared_sql import _ONLY_INDEXES, _SCANNING_NODES
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import all_shops_scope
+from apps.webhooks.domain.engine import claims, fan_out, maintenance, results
+from apps.webhooks.models import Delivery, Endpoint
+from tests.support.webhooks import create_blogs, make_subscription
+
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres, pytest.mark.usefixtures("allow_loopback")]
+URI = "http://127.0.0.1:9/"
+CLAIM = ("bigint[], int[], text, uuid, int", "'{%d}', '{10}', 'due', '019abcde-0000-7000-8000-000000000000', 30")
+STATEMENTS: dict[str, Callable[[], tuple[str, tuple[str, str]]]] = {
+    "claim": lambda: (claims._CLAIM, CLAIM),
+    "scan": lambda: (maintenance._SCAN.format(now="now()"), ("", "")),
+    "results": lambda: (results._WRITE, ("json", """'[{"id": 1, "counts": true}]'""")),
+    "extend leases": lambda: (maintenance._EXTEND_LEASES, ("int, bigint[], uuid", f"30, '{{1}}', {CLAIM[1][-42:-4]}")),
+    "shops with pending events": lambda: (fan_out._SHOPS, ("", "")),
+    "lock pending events": lambda: (fan_out._LOCK_PENDING, ("bigint[], int", "'{1}', 500")),
+}
+SIZES = [(10, 1), (1000, 1), (1000, 1000), (1_000_000, 1), (1_000_000, 1000)]
+
+
+def fill_queue(shop: Shop, installation: Installation, rows: int, endpoints: int) -> int:
+    """Copy a delivery to have up to 5,000 rows, with 2 endpoints or more per thousand rows. Return an endpoint ID."""
+    make_subscription(installation, URI)
+    create_blogs(shop, 1)
+    fan_out.create_deliveries()
+    with all_shops_scope():
+        delivery = Delivery.objects.get()
+        Endpoint.objects.bulk_create(
+            Endpoint(shop=shop, uri=f"{URI}{number}", uri_digest=f"e{number}", host="x") for number in range(endpoints)
+        )
+    names = [
+        str(field.column) for field in Delivery._meta.concrete_fields if field.name not in {"id", "event", "endpoint"}
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM webhooks_delivery WHERE id <> %s", [delivery.pk])
+        cursor.execute(
+            f"INSERT INTO webhooks_delivery (endpoint_id, {', '.join(names)})"
+            f" SELECT e.id, {', '.join(f'd.{name}' for name in names)}"
+            " FROM webhooks_delivery d CROSS JOIN webhooks_endpoint e"
+            " CROSS JOIN generate_series(1, %s) WHERE e.uri_digest LIKE 'e%%'",
+            [min(rows, 5000) // endpoints],
+        )
+    return delivery.endpoint_id
+
+
+def set_statistics(rows: int) -> None:
+    """Collect statistics, and make PostgreSQL expect more rows than there are."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ANALYZE webhooks_delivery, webhooks_endpoint")
+        cursor.execute("UPDATE pg_class SET reltuples = %s WHERE relname = 'webhooks_delivery'", [rows])
+        cursor.execute("UPDATE pg_class SET reltuples = %s WHERE relname = 'webhooks_delivery_waiting'", [rows])
+
+
+def get_plan(statement: str, types: str, values: str, mode: str, *, by_index: bool = True) -> dict[str, Any]:
+    numbers = count(1)
+    text = "".join(part if part != "%s" else f"${next(numbers)}" for part in _split_placeholders(statement))
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL plan_cache_mode = {mode}")
+        # The fan-out in this test's transaction has already turned these settings off.
+        for name in _SCANNING_NODES[:-1]:
+            cursor.execute(f"SET LOCAL {name} = on")
+        if by_index:
+            cursor.execute(_ONLY_INDEXES)
+        cursor.execute(f"PREPARE planned {f'({types})' if types else ''} AS {text}")
+        cursor.execute(f"EXPLAIN (FORMAT JSON) EXECUTE planned {f'({values})' if values else ''}")
+        ((plan,),) = cursor.fetchall()
+        cursor.execute("DEALLOCATE planned")
+    return dict((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
+
+
+def _split_placeholders(statement: str) -> Iterator[str]:
+    first, *others = statement.split("%s")
+    yield first
+    for part in others:
+        yield from ("%s", part)
+
+
+def iterate_nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from iterate_nodes(part)
+
+
+def find_slow_nodes(plan: dict[str, Any]) -> list[str]:
+    """Return the nodes that read a growing table without an index, or sort rows of such a table before the limit."""
+    nodes = list(iterate_nodes(plan))
+    scans = [
+        f"{node['Node Type']} on {node['Relation Name']}"
+        for node in nodes
+        if node.get("Relation Name") in {"webhooks_delivery", "webhooks_payload", "webhooks_pending", "events_event"}
+        and node["Node Type"] in {"Seq Scan", "Bitmap Heap Scan"}
+    ]
+    due = [node for node in nodes if node.get("Subplan Name") == "CTE due"]
+    sorts = [node["Node Type"] for part in due for node in iterate_nodes(part) if "Sort" in node["Node Type"]]
+    return scans + sorts
+
+
+@pytest.mark.parametrize(("rows", "endpoints"), SIZES)
+def test_statements_of_the_dispatcher_follow_indexes(
+    shop: Shop, installation: Installation, rows: int, endpoints: int
+) -> None:
+    endpoint = fill_queue(shop, installation, rows, endpoints)
+    slow = {}
+    for has_statistics in (False, True):
+        if has_statistics:
+            set_statistics(rows)
+        for mode in ("force_generic_plan", "force_custom_plan"):
+            for name, build in STATEMENTS.items():
+                statement, (types, values) = build()
+                plan = get_plan(statement, types, values.replace("%d", str(endpoint)), mode)
+                if nodes := find_slow_nodes(plan):
+                    slow[name, mode, has_statistics] = nodes
+                if name == "claim":
+                    indexes = {node.get("Index Name") for node in iterate_nodes(plan) if node.get("Alias") == "w"}
+                    assert indexes == {"webhooks_delivery_waiting"}
+
+    assert slow == {}
+
+
+def test_without_the_settings_a_claim_sorts_the_whole_queue(shop: Shop, installation: Installation) -> None:
+    endpoint = fill_queue(shop, installation, 1_000_000, 1)
+    set_statistics(1_000_000)
+
+    plan = get_plan(claims._CLAIM, CLAIM[0], CLAIM[1] % endpoint, "force_generic_plan", by_index=False)
+
+    assert find_slow_nodes(plan)
+
+
+def test_sessions_do_not_compile_plans() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW jit")
+        assert cursor.fetchone() == ("off",)
+
+
