@@ -1,4 +1,4 @@
-"""Send warning emails to the shop when a subscription fails for a while, is disabled or is deleted."""
+"""Send warning emails when a subscription fails for a while, is disabled or is deleted."""
 
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
@@ -11,7 +11,7 @@ from apps.core.jobs import emails
 from apps.core.jobs.job_tasks import job_task
 from apps.core.jobs.models import Job
 from apps.core.tenancy.scope import all_shops_scope, get_current_shop
-from apps.webhooks.domain.engine.subscription_health import SEND_WARNING, WARNING_STAGES
+from apps.webhooks.domain.engine.subscription_health import SEND_APP_WARNING, SEND_WARNING, WARNING_STAGES
 from apps.webhooks.models import Health, Subscription
 
 
@@ -44,3 +44,30 @@ def send_warning(job: Job, *, subscription_id: int, stage: int, is_deleted: bool
         title = (stopped if is_disabled or is_deleted else failing).format(app=subscription.app.name, shop=shop.name)
     subject = " ".join(title.split())
     emails.send_email(EmailMessage(subject=subject, body=text, from_email=shop.email, to=[shop.email]))
+
+
+@job_task(SEND_APP_WARNING, title=gettext_lazy("Email to an app about a disabled webhook"))
+def send_app_warning(job: Job, *, subscription_id: int, is_deleted: bool) -> None:
+    """Email the app's contact address about a disabled or deleted subscription, unless it was resumed meanwhile."""
+    shop = get_current_shop()
+    with all_shops_scope():
+        subscription = Subscription.objects.select_related("app__owner").get(pk=subscription_id)
+        health = Health.objects.filter(subscription=subscription).first()
+    app, is_disabled = subscription.app, subscription.state == Subscription.State.DISABLED
+    if not app.contact_email or not (is_deleted or is_disabled):
+        return
+    with formats.language_override((app.owner or shop).primary_locale):
+        text = render_to_string(
+            "webhooks/app_warning.txt",
+            {
+                "subscription": subscription,
+                "shop": shop,
+                "last_error": translate(health.last_error) if health else "",
+                "reason": translate(subscription.reason),
+                "is_deleted": is_deleted,
+            },
+        )
+        title = _("{app}: webhook {topic} disabled for {shop}")
+    title = title.format(app=app.name, topic=subscription.topic, shop=shop.name)
+    subject = " ".join(title.split())
+    emails.send_email(EmailMessage(subject=subject, body=text, from_email=shop.email, to=[app.contact_email]))

@@ -22,6 +22,11 @@ def send_shop_redact(job: Job, *, installation_id: int) -> None:
     former_names=("webhooks.recover",),
 )
 def replay_deliveries(
-    job: Job, *, subscription_id: int, since: str | None = None, states: list[str] | None = None
+    job: Job,
+    *,
+    subscription_id: int,
+    since: str | None = None,
+    until: str | None = None,
+    states: list[str] | None = None,
 ) -> None:
-    replay.run_replay_job(job, subscription_id=subscription_id, since=since, states=states)
+    replay.run_replay_job(job, subscription_id=subscription_id, since=since, until=until, states=states)

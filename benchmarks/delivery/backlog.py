@@ -90,8 +90,9 @@ def measure_backlog(rows: int) -> dict[str, Any]:
 def measure_claims(largest: int) -> dict[str, Any]:
     """Measure claims of up to ten deliveries for each of ten endpoints, for each size of the backlog.
 
-    Each size is measured with 1 and 1,000 endpoints, and with PostgreSQL's statistics from three times: never, before the
-    backlog existed, and with the backlog. The statements are planned before the backlog exists. Raises ``SystemExit`` if a large backlog makes claims slow.
+    Each size is measured with 1 and 1,000 endpoints, and with PostgreSQL's statistics from three times: never, before
+    the backlog existed, and with the backlog. The statements are planned before the backlog exists. Raises
+    ``SystemExit`` if a large backlog makes claims slow.
     """
     from django.db import connection
 

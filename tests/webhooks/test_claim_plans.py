@@ -142,5 +142,3 @@ def test_sessions_do_not_compile_plans() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SHOW jit")
         assert cursor.fetchone() == ("off",)
-
-

@@ -12,8 +12,7 @@ from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.engine import rate_limits
 from apps.webhooks.domain.engine.dispatcher.circuit_breaker import CircuitBreaker
 from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind, EndpointSlots, SlotAllocator
-from apps.webhooks.domain.engine.matching import get_or_create_endpoint
-from apps.webhooks.domain.engine.rate_limits import TokenGrant
+from apps.webhooks.domain.engine.rate_limits import TokenGrant, get_or_create_endpoint
 from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.models import Delivery, Endpoint, Subscription
 from tests.support.databases import races

@@ -28,7 +28,7 @@ from apps.shops.domain import app_registration, oauth
 from apps.shops.models import RetiringSecret
 
 ADD, CHANGE, DELETE = "shops.add_app", "shops.change_app", "shops.delete_app"
-_FIELDS = ("name", "distribution", "application_url", "redirect_urls")
+_FIELDS = ("name", "distribution", "application_url", "contact_email", "redirect_urls")
 
 
 class RegistrationForm(scope_fields.ScopesForm):
@@ -45,6 +45,11 @@ class RegistrationForm(scope_fields.ScopesForm):
         max_length=2048,
         label=gettext_lazy("App URL"),
         help_text=gettext_lazy("The app's website, if it has one."),
+    )
+    contact_email = forms.EmailField(
+        required=False,
+        label=gettext_lazy("Contact email"),
+        help_text=gettext_lazy("The developer's address. It gets an email when a webhook of the app is disabled."),
     )
     redirect_urls = forms.CharField(
         required=False,

@@ -1,33 +1,44 @@
-"""The REST resource for the webhook subscriptions of the calling app."""
+"""The REST resources for the webhook subscriptions of the calling app, and for their deliveries."""
 
 from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
+from django.db import transaction
 from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from apps.core.http.ssrf_guard import URL_MAX_LENGTH
 from apps.core.i18n.error_messages import INVALID
 from apps.core.rest.exceptions import Unprocessable
+from apps.core.rest.reading import keyset_pagination
 from apps.core.rest.requests.authentication import ScopeMissing
 from apps.core.rest.resources.fields import (
     ApiField,
     ChoiceField,
     ComputedField,
+    DateTimeField,
     ModelDerivedField,
     ReadOnlyColumn,
     TextField,
 )
-from apps.core.rest.resources.filters import ResourceFilter, TextFilter
+from apps.core.rest.resources.filters import ChoiceFilter, ResourceFilter, TextFilter, apply_filters
+from apps.core.rest.resources.nested_objects import ObjectField, validate_members
+from apps.core.rest.resources.nested_rows import NestedRows
 from apps.core.rest.resources.serializers import ResourceSerializer
 from apps.core.rest.viewsets import ShopViewSet
 from apps.core.types import Attrs
-from apps.webhooks.domain import subscriptions
+from apps.webhooks.domain import replay, subscriptions
 from apps.webhooks.domain.errors import SubscriptionRefused, TopicScopeMissing
-from apps.webhooks.models import Subscription
+from apps.webhooks.models import Attempt, Delivery, Subscription
 from apps.webhooks.models.subscriptions import decode_warnings
 
 T = TypeVar("T")
+_NULLABLE_TEXT = {"type": ["string", "null"]}
+# The body of ``replay``.
+_REPLAY = {"since": DateTimeField(), "until": DateTimeField(required=False, allow_null=True)}
+_MOMENT = {"type": "string", "format": "date-time"}
 # Maps field names of ``domain.subscriptions`` to the field names of this resource.
 FIELD_NAMES = {"uri": "address", "include_fields": "fields"}
 
@@ -56,6 +67,9 @@ class WebhookSerializer(ResourceSerializer[Subscription]):
     filter = TextField(required=False, allow_blank=True, allow_null=True)
     name = TextField(required=False, allow_null=True, allow_blank=True)
     warnings = ComputedField(lambda _context, warnings: decode_warnings(warnings), "warnings", schema={})
+    state = ReadOnlyColumn()
+    state_reason = ComputedField(lambda _context, reason: reason or None, "reason", schema=_NULLABLE_TEXT)
+    state_changed_at = DateTimeField(read_only=True)
 
     class Meta:
         model = Subscription
@@ -75,6 +89,21 @@ class WebhookViewSet(ShopViewSet[Subscription]):
     singular = "webhook"
     plural = "webhooks"
     version_columns: ClassVar[tuple[str, ...]] = ("version",)
+    request_bodies: ClassVar = {"replay": {"replay": ObjectField(_REPLAY, required=True, allow_null=False)}}
+    responses: ClassVar = {
+        "replay": {
+            "type": "object",
+            "required": ["replay"],
+            "properties": {
+                "replay": {
+                    "type": "object",
+                    "required": ["since", "until", "deliveries"],
+                    "properties": {"since": _MOMENT, "until": _MOMENT, "deliveries": {"type": "integer"}},
+                }
+            },
+        },
+    }
+    success_statuses: ClassVar = {"replay": 202}
 
     def get_queryset(self) -> QuerySet[Subscription]:
         return subscriptions.get_api_subscriptions(self.shop, self.access.installation.app_id)
@@ -95,6 +124,87 @@ class WebhookViewSet(ShopViewSet[Subscription]):
 
     def perform_destroy(self, instance: Subscription) -> None:
         subscriptions.delete_subscription(instance, actor=self.actor, at=self.at)
+
+    def replay(self, request: Request, **_: int) -> HttpResponse:
+        """Replay the deliveries of a time span that failed or were held."""
+        attrs = validate_members(_REPLAY, dict(self.unwrap_body("replay")))
+        since, until = attrs["since"], attrs.get("until")
+        with transaction.atomic():
+            count = replay.request_replay(self.get_object(), since=since, until=until, actor=self.actor, at=self.at)
+        moments = {
+            name: at.astimezone(self.shop.tzinfo).isoformat(timespec="seconds")
+            for name, at in (("since", since), ("until", until or self.at))
+        }
+        return self.json_response({"replay": {**moments, "deliveries": count}}, 202)
+
+
+class AttemptSerializer(ResourceSerializer[Attempt]):
+    id = None
+    number = ReadOnlyColumn()
+    status = ReadOnlyColumn()
+    error = ComputedField(lambda _context, error: error or None, "error", schema=_NULLABLE_TEXT)
+    started_at = DateTimeField(source="created_at", read_only=True)
+    total_ms = ReadOnlyColumn()
+
+    class Meta:
+        model = Attempt
+
+
+class DeliverySerializer(ResourceSerializer[Delivery]):
+    webhook_id = ComputedField(lambda _context, key: str(key), "key", schema={"type": "string", "format": "uuid"})
+    event_id = ComputedField(
+        lambda _context, group: str(group) if group else None, "event__group", schema=_NULLABLE_TEXT
+    )
+    topic = ReadOnlyColumn()
+    api_version = ReadOnlyColumn()
+    kind = ReadOnlyColumn()
+    state = ReadOnlyColumn()
+    error = ComputedField(lambda _context, error: error or None, "error", schema=_NULLABLE_TEXT)
+    redelivery = ReadOnlyColumn()
+    triggered_at = DateTimeField(read_only=True)
+    finished_at = DateTimeField(read_only=True)
+    next_attempt_at = ComputedField(
+        lambda context, state, at: (
+            at.astimezone(context.tz).isoformat(timespec="seconds")
+            if state in {Delivery.State.DUE, Delivery.State.RETRY}
+            else None
+        ),
+        "state",
+        "next_at",
+        schema={"type": ["string", "null"], "format": "date-time"},
+    )
+    attempts = NestedRows(AttemptSerializer, "log", order=("number", "pk"))
+
+    class Meta:
+        model = Delivery
+
+
+class DeliveryFilterSet(ResourceFilter):
+    state = ChoiceFilter("state", words=Delivery.State.values)
+
+
+class WebhookDeliveryViewSet(ShopViewSet[Delivery]):
+    """``/webhooks/{id}/deliveries``: the deliveries of a subscription of the calling app, latest first."""
+
+    model = Delivery
+    serializer_class = DeliverySerializer
+    filterset_class = DeliveryFilterSet
+    singular = "delivery"
+    plural = "deliveries"
+    order = ("-id",)
+    parents: ClassVar = {"subscription_id": Subscription}
+
+    def load_parents(self) -> None:
+        own = subscriptions.get_api_subscriptions(self.shop, self.access.installation.app_id)
+        if not own.filter(pk=self.kwargs["subscription_id"]).exists():
+            raise Http404
+
+    def list(self, request: Request, **_: int) -> HttpResponse:
+        """List deliveries. One query per state follows an index, however many deliveries there are."""
+        page = keyset_pagination.parse_page_request(self.query, shop_id=self.shop.pk, route=self.list_name)
+        order = page.order or self.get_order(page.filters)
+        rows = apply_filters(self.filterset_class, dict(page.filters), self.get_queryset())
+        return self.render_page([rows.filter(state=state) for state in Delivery.State], page, order)
 
 
 def _run_change(work: Callable[[], T]) -> T:

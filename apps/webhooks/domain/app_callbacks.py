@@ -16,7 +16,7 @@ from apps.core.tenancy.models import App
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import ReadOnlyAttrs
 from apps.webhooks.domain.engine.dispatcher.notify import notify_after_commit
-from apps.webhooks.domain.engine.matching import get_or_create_endpoint
+from apps.webhooks.domain.engine.rate_limits import get_or_create_endpoint
 from apps.webhooks.models import Delivery, Payload
 
 # A search for calls to an address reads only this many of the shop's latest deliveries.

@@ -200,7 +200,7 @@ def _update_app(app: App, values: Mapping[str, Any], difference: ConfigChanges, 
 
 
 def _app_values(document: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("name", "application_url", "distribution")
+    names = ("name", "application_url", "contact_email", "distribution")
     values: dict[str, Any] = {name: _get_typed(document, name, str, name, "") for name in names if name in document}
     auth = _get_typed(document, "auth", dict, "auth", {})
     if "redirect_urls" in auth:

@@ -16,54 +16,119 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from apps.core.events.recording import record_event
-from apps.core.i18n.messages import define_message
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import define_message, define_text
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
-from apps.webhooks.models import Delivery, Subscription
+from apps.core.tenancy.scope import all_shops_scope, get_current_shop
+from apps.webhooks.domain.engine.rate_limits import get_or_create_endpoint
+from apps.webhooks.models import Delivery, Endpoint, Subscription
 
 REPLAY_JOB = "webhooks.replay_deliveries"
+MAX_AGE = timedelta(days=90)
+# Larger counts of deliveries are not exact.
+MAX_COUNT = 10_000
+_FUTURE = define_text("webhooks.replay_future", "cannot be in the future")
+_TOO_OLD = define_message("webhooks.replay_too_old", "cannot be more than {days} days ago")
+_NOT_AFTER = define_text("webhooks.replay_not_after", "must be after since")
+_NOT_LIVE = define_message(
+    "webhooks.replay_not_live", "The subscription is {state}. Resume it before you replay its deliveries."
+)
 _SENT_SINCE = define_message("webhooks.replayed", "Replayed deliveries since {moment}")
 _BATCH = 500
 # The states from which a delivery can be replayed.
 REPLAYABLE_STATES = (Delivery.State.HELD, Delivery.State.DEAD)
 
 
+class ReplayRefused(DomainError):
+    """Raised when deliveries cannot be replayed. The keys of ``errors`` are ``since``, ``until`` and ``base``."""
+
+    code = "replay_refused"
+
+
 @transaction.atomic
-def replay_since(subscription: Subscription, *, since: datetime, actor: str, at: datetime) -> Job:
-    """Enqueue a replay of deliveries that failed or were held since a given time. Call it in the shop's scope.
+def request_replay(
+    subscription: Subscription, *, since: datetime, until: datetime | None, actor: str, at: datetime
+) -> int:
+    """Enqueue a replay for an app, and return the number of deliveries, at most ``MAX_COUNT``.
+
+    Raises:
+        ReplayRefused: The time span is invalid, or the subscription is paused or disabled.
+    """
+    end = until or at
+    errors = {}
+    if since > at:
+        errors["since"] = [_FUTURE]
+    elif since < at - MAX_AGE:
+        errors["since"] = [_TOO_OLD(days=MAX_AGE.days)]
+    if until and until > at:
+        errors["until"] = [_FUTURE]
+    elif until and until <= since:
+        errors["until"] = [_NOT_AFTER]
+    if errors:
+        raise ReplayRefused(errors)
+    if subscription.state != Subscription.State.LIVE:
+        raise ReplayRefused({"base": [_NOT_LIVE(state=subscription.state)]})
+    replay_since(subscription, since=since, until=end, actor=actor, at=at)
+    rows = Delivery.objects.filter(subscription=subscription, state__in=REPLAYABLE_STATES)
+    return rows.filter(triggered_at__range=(since, end))[:MAX_COUNT].count()
+
+
+@transaction.atomic
+def replay_since(
+    subscription: Subscription, *, since: datetime, until: datetime | None = None, actor: str, at: datetime
+) -> Job:
+    """Enqueue a replay of deliveries that failed or were held in a time span. Call this function in the shop's scope.
 
     Resume the subscription first. Otherwise the replayed deliveries are held.
     """
     if subscription.shop_id is not None:
         record_event("webhooks/recover", subscription, actor=actor, at=at, message=_SENT_SINCE(moment=f"{since:%c}"))
-    return queue.enqueue(REPLAY_JOB, actor=actor, subscription_id=subscription.pk, since=since.isoformat())
+    return queue.enqueue(
+        REPLAY_JOB,
+        actor=actor,
+        subscription_id=subscription.pk,
+        since=since.isoformat(),
+        until=until.isoformat() if until else None,
+    )
 
 
 def replay_dead_letters(subscription: Subscription, *, actor: str, at: datetime) -> Job:
     return queue.enqueue(REPLAY_JOB, actor=actor, subscription_id=subscription.pk, states=[Delivery.State.DEAD.value])
 
 
+def replay_held_deliveries(subscription: Subscription, *, actor: str, at: datetime) -> Job:
+    return queue.enqueue(REPLAY_JOB, actor=actor, subscription_id=subscription.pk, states=[Delivery.State.HELD.value])
+
+
 def run_replay_job(job: Job, **arguments: Any) -> None:
-    """Schedule the deliveries of a replay, oldest first. The functions above enqueue this task."""
+    """Schedule the deliveries of a replay to the subscription's current address, oldest first."""
     states = arguments.get("states") or [state.value for state in REPLAYABLE_STATES]
     rows = Delivery.objects.filter(subscription_id=arguments["subscription_id"], state__in=states)
     if since := arguments.get("since"):
         rows = rows.filter(triggered_at__gte=datetime.fromisoformat(since))
+    if until := arguments.get("until"):
+        rows = rows.filter(triggered_at__lte=datetime.fromisoformat(until))
     # A delivery that fails again during this job is not replayed a second time.
     rows = rows.filter(Q(finished_at=None) | Q(finished_at__lt=job.created_at))
+    with all_shops_scope():
+        subscription = Subscription.objects.filter(pk=arguments["subscription_id"]).first()
+    if subscription is None:
+        return
+    endpoint = get_or_create_endpoint(get_current_shop().pk, subscription.uri)
     total = job.progress_done + rows.count()
     scheduled_total = job.progress_done
     while True:
         with transaction.atomic():
             queue.lock_lease(job)
-            scheduled_count = _schedule_batch(rows, scheduled_total)
+            scheduled_count = _schedule_batch(rows, endpoint, scheduled_total)
             scheduled_total += scheduled_count
         if not scheduled_count:
             return
         queue.report_progress(job, completed=scheduled_total, total=max(total, scheduled_total))
 
 
-def _schedule_batch(rows: "QuerySet[Delivery]", scheduled_before: int) -> int:
+def _schedule_batch(rows: "QuerySet[Delivery]", endpoint: Endpoint, scheduled_before: int) -> int:
     """Schedule the next batch of deliveries, spread over time, and return the size of the batch."""
     batch = list(rows.select_for_update(skip_locked=True, of=("self",)).order_by("event_id", "pk")[:_BATCH])
     start = timezone.now()
@@ -71,8 +136,11 @@ def _schedule_batch(rows: "QuerySet[Delivery]", scheduled_before: int) -> int:
     for index, row in enumerate(batch):
         row.state, row.redelivery = Delivery.State.RETRY.value, row.redelivery or row.attempts > 0
         row.attempts, row.finished_at, row.error = 0, None, ""
+        row.endpoint = endpoint
         row.next_at = start + timedelta(seconds=(index + (scheduled_before % per_second)) / per_second)
-    Delivery.objects.bulk_update(batch, ["state", "redelivery", "attempts", "finished_at", "error", "next_at"])
+    Delivery.objects.bulk_update(
+        batch, ["state", "redelivery", "attempts", "finished_at", "error", "endpoint", "next_at"]
+    )
     return len(batch)
 
 

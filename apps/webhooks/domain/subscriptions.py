@@ -13,18 +13,24 @@ from apps.core.db.constraint_errors import find_violated_constraint
 from apps.core.db.row_locks import refresh_for_update
 from apps.core.events.recording import Changes, compute_changes, record_event
 from apps.core.exceptions import RowDeleted
+from apps.core.i18n.messages import define_message
 from apps.core.models import TimestampedQuerySet
 from apps.core.tenancy.models import App, Installation, Shop
 from apps.core.tenancy.scope import all_shops_scope
 from apps.core.tenancy.shops import lock_shop
 from apps.core.tenancy.subscriber_version import bump_subscriber_version, bump_subscriber_versions_of_app
 from apps.core.types import ReadOnlyAttrs
-from apps.webhooks.domain import topics
+from apps.webhooks.domain import replay, topics
 from apps.webhooks.domain.engine import rate_limits
 from apps.webhooks.domain.errors import SubscriptionRefused, TopicScopeMissing
 from apps.webhooks.domain.subscription_fields import WRITABLE_FIELDS, assign_validated
-from apps.webhooks.models import Subscription
+from apps.webhooks.models import Health, Subscription
 from apps.webhooks.models.subscriptions import decode_warnings
+
+_TAKEN_BY_DISABLED = define_message(
+    "webhooks.taken_by_disabled",
+    "belongs to subscription {id}, which is disabled; to resume it, update it with this address",
+)
 
 
 def get_undeleted_subscriptions() -> TimestampedQuerySet[Subscription]:
@@ -84,9 +90,18 @@ def create_configured_subscription(app: App, values: ReadOnlyAttrs, *, at: datet
 def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Changes:
     """Lock, reload and update a subscription, and return the changes. The topic cannot change.
 
-    The endpoint of existing deliveries does not change. The errors are the same as in ``create_subscription``.
+    Values with a URI resume a disabled subscription and replay its held deliveries, even if the URI is the same. A
+    paused subscription stays paused, because staff paused it. The errors are the same as in ``create_subscription``.
     """
     _lock(subscription)
+    changes = _update_values(subscription, values, actor=actor, at=at)
+    if "uri" in values and subscription.state == Subscription.State.DISABLED:
+        resume_subscription(subscription, actor=actor, at=at)
+        replay.replay_held_deliveries(subscription, actor=actor, at=at)
+    return changes
+
+
+def _update_values(subscription: Subscription, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Changes:
     before = {name: getattr(subscription, name) for name in (*WRITABLE_FIELDS, "warnings", "key_digest")}
     assign_validated(subscription, values)
     after = {name: getattr(subscription, name) for name in before}
@@ -134,8 +149,9 @@ def pause_subscription(subscription: Subscription, *, reason: str = "", actor: s
 def resume_subscription(subscription: Subscription, *, actor: str, at: datetime) -> bool:
     """Resume a paused or disabled subscription. Return True if the subscription was not live before.
 
-    Held deliveries are not sent automatically. ``replay.replay_since`` sends them.
+    Failures before this time no longer count. Held deliveries are not sent automatically. ``replay`` sends them.
     """
+    Health.objects.filter(subscription=subscription).update(failing_since=None, dead_in_a_row=0, warned=0)
     return _set_state(subscription, Subscription.State.LIVE, "", actor=actor, at=at)
 
 
@@ -208,7 +224,19 @@ def _save(subscription: Subscription, *names: str) -> None:
         breach = find_violated_constraint(error)
         if breach is None:
             raise
-        raise SubscriptionRefused({breach.field: [breach.message]}) from error
+        raise SubscriptionRefused(
+            {breach.field: [breach.message, *_explain_taken(subscription, breach.field)]}
+        ) from error
+
+
+def _explain_taken(subscription: Subscription, field: str) -> list[str]:
+    """Return how to resume the subscription with the same key, if it is disabled."""
+    if field != "uri" or subscription.shop is None:
+        return []
+    same_key = get_api_subscriptions(subscription.shop, subscription.app_id).filter(
+        topic=subscription.topic, key_digest=subscription.key_digest, state=Subscription.State.DISABLED
+    )
+    return [_TAKEN_BY_DISABLED(id=other.pk) for other in same_key]
 
 
 def _record(

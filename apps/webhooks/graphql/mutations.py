@@ -5,6 +5,7 @@ scope is missing or a value is malformed, the whole request fails.
 """
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from enum import Enum
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from apps.core.graphql import registry
 from apps.core.graphql.errors import ACCESS_DENIED, graphql_error
 from apps.core.graphql.types import ARN, URL, Info, parse_number_of_type
 from apps.core.i18n.error_messages import TAKEN
-from apps.webhooks.domain import subscriptions
+from apps.webhooks.domain import replay, subscriptions
 from apps.webhooks.domain.errors import NO_SUCH_SUBSCRIPTION, SubscriptionRefused, TopicScopeMissing, get_full_message
 from apps.webhooks.graphql.types import (
     BY_URI,
@@ -107,6 +108,13 @@ class WebhookSubscriptionDeletePayload:
 
 
 @strawberry.type
+class WebhookSubscriptionReplayPayload:
+    webhook_subscription: WebhookSubscriptionType | None
+    delivery_count: int | None = strawberry.field(description="The number of deliveries to replay, at most 10,000.")
+    user_errors: list[UserError]
+
+
+@strawberry.type
 class EventBridgeWebhookSubscriptionCreatePayload(WebhookSubscriptionCreatePayload):
     pass
 
@@ -175,6 +183,23 @@ class WebhookMutations:
     ) -> WebhookSubscriptionUpdatePayload | None:
         updated, errors = _update(info, id, webhook_subscription)
         return WebhookSubscriptionUpdatePayload(webhook_subscription=updated, user_errors=_user_errors(errors))
+
+    @strawberry.mutation(description="Replay the deliveries of a time span that failed or were held.")
+    def webhook_subscription_replay(
+        self, info: Info, id: strawberry.ID, since: datetime, until: datetime | None = None
+    ) -> WebhookSubscriptionReplayPayload | None:
+        count = 0
+
+        def work(row: Subscription) -> None:
+            nonlocal count
+            count = replay.request_replay(row, since=since, until=until, actor=info.context.actor, at=info.context.at)
+
+        row, errors = _with_row(info, id, work)
+        return WebhookSubscriptionReplayPayload(
+            webhook_subscription=row,
+            delivery_count=None if row is None else count,
+            user_errors=_user_errors(errors),
+        )
 
     @strawberry.mutation(description="Delete a webhook subscription.")
     def webhook_subscription_delete(self, info: Info, id: strawberry.ID) -> WebhookSubscriptionDeletePayload | None:
@@ -278,6 +303,12 @@ def _run_change(work: Callable[[], Subscription], info: Info) -> tuple[WebhookSu
         return to_subscription_type(work()), []
     except SubscriptionRefused as error:
         return None, [(_path(field), text) for field, text in error.full_messages]
+    except replay.ReplayRefused as error:
+        return None, [
+            ([field], get_full_message(field, text)) if field != "base" else (["id"], text)
+            for field, texts in error.errors.items()
+            for text in texts
+        ]
     except RowDeleted:
         return None, [(["id"], NO_SUCH_SUBSCRIPTION)]
     except TopicScopeMissing as error:

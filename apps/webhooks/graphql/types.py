@@ -50,6 +50,13 @@ class WebhookSubscriptionFormat(Enum):
     XML = "xml"
 
 
+@strawberry.enum(description="Whether a subscription delivers events.")
+class WebhookSubscriptionState(Enum):
+    LIVE = "live"
+    PAUSED = "paused"
+    DISABLED = "disabled"
+
+
 @strawberry.enum(description="The sort keys of subscription lists.")
 class WebhookSubscriptionSortKeys(Enum):
     CREATED_AT = "created_at"
@@ -95,6 +102,11 @@ class WebhookSubscriptionType(LegacyInteroperability, Node):
     metafield_namespaces: list[str]
     created_at: datetime
     updated_at: datetime
+    state: WebhookSubscriptionState = strawberry.field(
+        description="`LIVE`, `PAUSED` by staff, or `DISABLED` because deliveries failed. Events are held if not live."
+    )
+    state_reason: str | None = strawberry.field(description="Why the subscription is paused or disabled.")
+    state_changed_at: datetime | None = strawberry.field(description="When the state changed last.")
     uri: str = strawberry.field(metadata=registry.version_metadata(since=SINCE_URI))
     name: str | None = strawberry.field(metadata=registry.version_metadata(since="2026-04"))
 
@@ -145,6 +157,9 @@ def to_subscription_type(row: Subscription) -> WebhookSubscriptionType:
         metafield_namespaces=row.metafield_namespaces,
         created_at=row.created_at,
         updated_at=row.updated_at,
+        state=WebhookSubscriptionState(row.state),
+        state_reason=str(row.reason) or None,
+        state_changed_at=row.state_changed_at,
         uri=row.uri,
         name=row.name,
     )

@@ -27,6 +27,7 @@ class App(Timestamped):
     """A program that uses the API. The app's secret signs outgoing requests and authenticates the app.
 
     Attributes:
+        contact_email: The developer's address for emails about the app, such as disabled webhook subscriptions.
         redirect_urls: Allowed redirect URLs, compared character by character.
         owner: The shop that registered the app, or None for the operator's apps.
         retired_at: The time when the registration was deleted. After that, the API key is invalid, the app cannot be
@@ -45,6 +46,7 @@ class App(Timestamped):
         gettext_lazy("distribution"), max_length=20, choices=Distribution, default=Distribution.CUSTOM
     )
     application_url = models.URLField(gettext_lazy("app URL"), max_length=2048, blank=True)
+    contact_email = models.EmailField(gettext_lazy("contact email"), blank=True, default="", db_default="")
     redirect_urls = models.JSONField(
         gettext_lazy("redirect URLs"), default=list, blank=True, validators=[check_redirect_urls]
     )
@@ -60,7 +62,7 @@ class App(Timestamped):
     )
     retired_at = models.DateTimeField(null=True, blank=True, editable=False)
 
-    non_personal_fields = ("name", "api_key", "api_secret", "application_url", "redirect_urls", "scopes")
+    non_personal_fields = ("name", "api_key", "api_secret", "application_url", "contact_email", "redirect_urls", "scopes")
 
     objects = models.Manager.from_queryset(TimestampedQuerySet)()
 

@@ -28,7 +28,8 @@ from apps.core.tenancy.models import Shop
 from apps.core.tenancy.read_only import writable_shops
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.webhooks.domain.engine import matching
-from apps.webhooks.domain.engine.matching import CompiledSubscription, get_or_create_endpoint
+from apps.webhooks.domain.engine.matching import CompiledSubscription
+from apps.webhooks.domain.engine.rate_limits import get_or_create_endpoint
 from apps.webhooks.domain.filters import add_metafields, select_fields
 from apps.webhooks.models import Delivery, Health, Payload, Pending, Subscription
 

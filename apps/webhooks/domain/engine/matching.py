@@ -12,10 +12,8 @@ from apps.core.search_query.predicate import Predicate, compile_filter
 from apps.core.tenancy.models import Installation, Shop
 from apps.webhooks.domain import topics
 from apps.webhooks.domain.audience import may_receive
-from apps.webhooks.domain.endpoints import get_host
-from apps.webhooks.domain.engine.rate_limits import get_strictest_limits, get_uri_digest
 from apps.webhooks.domain.subscriptions import get_subscriptions_for_shop
-from apps.webhooks.models import Endpoint, Subscription
+from apps.webhooks.models import Subscription
 
 _CACHED_SHOPS = 5_000
 
@@ -77,13 +75,3 @@ def _get_installation_subscriptions(event: Event) -> Iterable[Subscription]:
         topic=event.topic,
     )
     return rows.distinct()
-
-
-def get_or_create_endpoint(shop: int, uri: str) -> Endpoint:
-    """Return the endpoint for a URI in a shop, with current limits; create the endpoint if necessary."""
-    limits = get_strictest_limits(shop, uri)
-    values = {"uri": uri, "host": get_host(uri), **limits}
-    endpoint, _ = Endpoint.objects.get_or_create(shop_id=shop, uri_digest=get_uri_digest(uri), defaults=values)
-    if any(getattr(endpoint, name) != value for name, value in limits.items()):
-        Endpoint.objects.filter(pk=endpoint.pk).update(**limits)
-    return endpoint

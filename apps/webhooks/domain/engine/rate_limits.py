@@ -17,6 +17,7 @@ from django.db.models import F, Min, Q, QuerySet
 from django.db.models.functions import Now
 
 from apps.core.tenancy.scope import all_shops_scope
+from apps.webhooks.domain.endpoints import get_host
 from apps.webhooks.models import Endpoint, Subscription
 
 # The default number of concurrent calls.
@@ -85,3 +86,13 @@ def _bound_for(uri: str) -> QuerySet[Subscription]:
 def _strictest(rows: QuerySet[Subscription]) -> dict[str, Any]:
     minimums = rows.order_by().aggregate(at_once=Min("max_in_flight"), a_second=Min("max_per_second"))
     return {"max_in_flight": minimums["at_once"] or DEFAULT_MAX_IN_FLIGHT, "max_per_second": minimums["a_second"]}
+
+
+def get_or_create_endpoint(shop: int, uri: str) -> Endpoint:
+    """Return the endpoint for a URI in a shop, with current limits; create the endpoint if necessary."""
+    limits = get_strictest_limits(shop, uri)
+    values = {"uri": uri, "host": get_host(uri), **limits}
+    endpoint, _ = Endpoint.objects.get_or_create(shop_id=shop, uri_digest=get_uri_digest(uri), defaults=values)
+    if any(getattr(endpoint, name) != value for name, value in limits.items()):
+        Endpoint.objects.filter(pk=endpoint.pk).update(**limits)
+    return endpoint

@@ -1,5 +1,7 @@
 """Subscription health: count results, send warnings in stages and disable failing subscriptions.
 
+The shop gets all warnings. The app's developer gets an email when a subscription is disabled or deleted.
+
 A subscription is disabled after eight dead letters in a row if no delivery has succeeded for at least four hours. With
 ``WEBHOOK_DELETE_FAILING``, a subscription that an app created is deleted instead. A subscription from a configuration
 file covers all shops, so it is never disabled and only causes warnings.
@@ -31,6 +33,7 @@ MAX_TIME_WITHOUT_SUCCESS = timedelta(hours=4)
 # The shop is warned when a failing subscription reaches these percentages of the limits for disabling it.
 WARNING_STAGES = (50, 75, 100)
 SEND_WARNING = "webhooks.send_warning"
+SEND_APP_WARNING = "webhooks.send_app_warning"
 GONE_REASON = define_text("webhooks.gone", "The endpoint responded with 410 Gone.")
 FAILING_REASON = define_message(
     "webhooks.failing", "{count} deliveries in a row failed, and no delivery succeeded for four hours."
@@ -84,7 +87,14 @@ def _warn(pk: int, shop_id: int) -> None:
         return
     is_deleted = stage == WARNING_STAGES[-1] and _stop(pk, FAILING_REASON)
     with shop_scope(Shop.objects.get(pk=shop_id)):
-        queue.enqueue(SEND_WARNING, subscription_id=pk, stage=stage, is_deleted=is_deleted)
+        _enqueue_emails(pk, stage, is_deleted=is_deleted)
+
+
+def _enqueue_emails(pk: int, stage: int, *, is_deleted: bool = False) -> None:
+    """Enqueue an email to the shop and, at the last stage, to the app's developer."""
+    queue.enqueue(SEND_WARNING, subscription_id=pk, stage=stage, is_deleted=is_deleted)
+    if stage == WARNING_STAGES[-1]:
+        queue.enqueue(SEND_APP_WARNING, subscription_id=pk, is_deleted=is_deleted)
 
 
 def get_warning_stage(health: Health, now: datetime) -> int:
@@ -108,7 +118,7 @@ def _stop(pk: int, reason: str) -> bool:
                 return True
             is_disabled = subscriptions.disable_subscription(subscription, reason=reason, at=timezone.now())
             if is_disabled and reason == GONE_REASON:
-                queue.enqueue(SEND_WARNING, subscription_id=pk, stage=WARNING_STAGES[-1])
+                _enqueue_emails(pk, WARNING_STAGES[-1])
     except RowDeleted:
         pass
     return False
