@@ -21,6 +21,7 @@ from apps.core.graphql.caller import Caller
 from apps.core.graphql.errors import graphql_error
 from apps.core.rest.reading import keyset_pagination
 from apps.core.tenancy.shop_owned import ShopOwned
+from apps.core.timestamps import InvalidDate, parse_timestamp
 
 # The argument of resolvers. Its ``context`` is the caller.
 Info = strawberry.Info[Caller, None]
@@ -28,6 +29,13 @@ Info = strawberry.Info[Caller, None]
 
 def _format_datetime(value: datetime) -> str:
     return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _parse_datetime(value: object) -> datetime:
+    try:
+        return parse_timestamp(_require_text(value), UTC)
+    except InvalidDate:
+        raise TypeError("must be a date and time in ISO 8601") from None
 
 
 def _require_text(value: object) -> str:
@@ -45,6 +53,7 @@ SCALARS: dict[object, ScalarDefinition] = {
         name="DateTime",
         description="A date and time in UTC, in ISO 8601: `2026-07-01T12:00:00Z`.",
         serialize=_format_datetime,
+        parse_value=_parse_datetime,
     ),
     URL: strawberry.scalar(name="URL", description="A URL.", serialize=str, parse_value=_require_text),
     ARN: strawberry.scalar(

@@ -62,7 +62,15 @@ class App(Timestamped):
     )
     retired_at = models.DateTimeField(null=True, blank=True, editable=False)
 
-    non_personal_fields = ("name", "api_key", "api_secret", "application_url", "contact_email", "redirect_urls", "scopes")
+    non_personal_fields = (
+        "name",
+        "api_key",
+        "api_secret",
+        "application_url",
+        "contact_email",
+        "redirect_urls",
+        "scopes",
+    )
 
     objects = models.Manager.from_queryset(TimestampedQuerySet)()
 
