@@ -48,7 +48,7 @@ def send_warning(job: Job, *, subscription_id: int, stage: int, is_deleted: bool
 
 @job_task(SEND_APP_WARNING, title=gettext_lazy("Email to an app about a disabled webhook"))
 def send_app_warning(job: Job, *, subscription_id: int, is_deleted: bool) -> None:
-    """Email the app's contact address about a disabled or deleted subscription, unless it was resumed meanwhile."""
+    """Email the app's contact address about a disabled or deleted subscription, unless it was resumed."""
     shop = get_current_shop()
     with all_shops_scope():
         subscription = Subscription.objects.select_related("app__owner").get(pk=subscription_id)

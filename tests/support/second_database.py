@@ -58,7 +58,7 @@ PATHS_BY_REASON = {
         content/test_mobile_platform_applications.py content/test_script_tags.py content/test_themes.py
         customers/test_addresses_api.py customers/test_consents.py customers/test_customers_api.py
         fulfillment/test_services.py metafields/test_api.py payments/test_redemption.py
-        webhooks/test_subscriptions.py
+        webhooks/test_disabled_subscriptions.py webhooks/test_subscriptions.py
     """,
     "one whole installation: server, dispatcher and worker on one database": "client/test_fulfillment.py",
     "where the database keeps deleted text": "customers/test_erasure.py",

@@ -129,7 +129,7 @@ def test_statements_of_the_dispatcher_follow_indexes(
     assert slow == {}
 
 
-def test_without_the_settings_a_claim_sorts_the_whole_queue(shop: Shop, installation: Installation) -> None:
+def test_a_claim_without_the_settings_sorts_the_queue(shop: Shop, installation: Installation) -> None:
     endpoint = fill_queue(shop, installation, 1_000_000, 1)
     set_statistics(1_000_000)
 

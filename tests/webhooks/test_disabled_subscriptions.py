@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
-from apps.core.tenancy.models import App, Shop
+from apps.core.tenancy.models import App, Installation, Shop
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.webhooks.domain import replay, subscriptions
 from apps.webhooks.domain.engine import claims, fan_out, results, subscription_health
@@ -49,7 +49,7 @@ def get_global_id(subscription: Subscription) -> str:
 
 
 def disable(subscription: Subscription) -> None:
-    with shop_scope(Shop.objects.get(pk=subscription.shop_id)):
+    with shop_scope(Shop.objects.get(pk=subscription.shop_id or 0)):
         subscriptions.disable_subscription(
             subscription, reason=subscription_health.GONE_REASON, at=timezone.now() - timedelta(hours=1)
         )
@@ -110,7 +110,7 @@ def test_apps_see_the_state_of_a_subscription(api: ApiClient) -> None:
     assert abs(moments[0] - moments[1]) < timedelta(seconds=1)
 
 
-def test_a_second_subscription_is_refused_with_how_to_resume_the_disabled_one(api: ApiClient) -> None:
+def test_a_second_subscription_gets_a_hint_to_the_disabled_one(api: ApiClient) -> None:
     subscription = make_subscription(api.installation, URI)
     body = {"webhook": {"address": URI, "topic": subscription.topic}}
     live_errors = get_errors(api.post("webhooks.json", body))
@@ -149,7 +149,7 @@ def test_an_update_with_the_same_address_resumes(api: ApiClient, shop: Shop, int
     assert count_states(shop) == {"dead": 2, "retry": 3}
 
 
-def test_only_an_update_with_an_address_resumes_and_only_disabled_subscriptions(api: ApiClient, shop: Shop) -> None:
+def test_only_an_update_with_an_address_resumes(api: ApiClient, shop: Shop) -> None:
     subscription = make_subscription(api.installation, URI)
     disable(subscription)
     path = f"webhooks/{subscription.pk}.json"
@@ -226,6 +226,21 @@ def test_a_replay_needs_a_valid_time_span_and_a_live_subscription(api: ApiClient
     assert disabled == {"base": ["The subscription is disabled. Resume it before you replay its deliveries."]}
     with all_shops_scope():
         assert not Job.objects.filter(task=replay.REPLAY_JOB).exists()
+
+
+def test_an_app_without_the_scope_of_the_topic_resumes_and_replays_nothing(api: ApiClient, shop: Shop) -> None:
+    subscription = make_subscription(api.installation, URI)
+    make_deliveries(shop, 1, "dead")
+    with all_shops_scope():
+        Installation.objects.filter(pk=api.installation.pk).update(scopes=["read_products"])
+
+    replayed = ask_replay(api, subscription, since=build_time(days=1))
+    disable(subscription)
+    updated = api.put(f"webhooks/{subscription.pk}.json", {"webhook": {"address": URI}})
+
+    assert (replayed.status_code, updated.status_code) == (403, 403)
+    run_replays(shop)
+    assert count_states(shop) == {"dead": 1}
 
 
 def test_an_app_lists_the_deliveries_of_a_subscription(api: ApiClient, shop: Shop) -> None:

@@ -130,7 +130,12 @@ class WebhookViewSet(ShopViewSet[Subscription]):
         attrs = validate_members(_REPLAY, dict(self.unwrap_body("replay")))
         since, until = attrs["since"], attrs.get("until")
         with transaction.atomic():
-            count = replay.request_replay(self.get_object(), since=since, until=until, actor=self.actor, at=self.at)
+            subscription = self.get_object()
+            count = _run_change(
+                lambda: replay.request_replay(
+                    subscription, self.access.installation, since=since, until=until, actor=self.actor, at=self.at
+                )
+            )
         moments = {
             name: at.astimezone(self.shop.tzinfo).isoformat(timespec="seconds")
             for name, at in (("since", since), ("until", until or self.at))

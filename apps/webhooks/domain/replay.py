@@ -20,8 +20,11 @@ from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_message, define_text
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Installation
 from apps.core.tenancy.scope import all_shops_scope, get_current_shop
+from apps.webhooks.domain import topics
 from apps.webhooks.domain.engine.rate_limits import get_or_create_endpoint
+from apps.webhooks.domain.errors import TopicScopeMissing
 from apps.webhooks.models import Delivery, Endpoint, Subscription
 
 REPLAY_JOB = "webhooks.replay_deliveries"
@@ -48,13 +51,22 @@ class ReplayRefused(DomainError):
 
 @transaction.atomic
 def request_replay(
-    subscription: Subscription, *, since: datetime, until: datetime | None, actor: str, at: datetime
+    subscription: Subscription,
+    installation: Installation,
+    *,
+    since: datetime,
+    until: datetime | None,
+    actor: str,
+    at: datetime,
 ) -> int:
     """Enqueue a replay for an app, and return the number of deliveries, at most ``MAX_COUNT``.
 
     Raises:
+        TopicScopeMissing: The app no longer has the scope that the topic requires.
         ReplayRefused: The time span is invalid, or the subscription is paused or disabled.
     """
+    if scope := topics.get_missing_scope(subscription.topic, installation.all_scopes):
+        raise TopicScopeMissing(scope)
     end = until or at
     errors = {}
     if since > at:

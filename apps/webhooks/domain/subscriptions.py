@@ -95,7 +95,9 @@ def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, ac
     """
     _lock(subscription)
     changes = _update_values(subscription, values, actor=actor, at=at)
-    if "uri" in values and subscription.state == Subscription.State.DISABLED:
+    if "uri" in values and subscription.shop and subscription.state == Subscription.State.DISABLED:
+        installation = Installation.objects.get(shop=subscription.shop, app=subscription.app, uninstalled_at=None)
+        require_topic_scope(installation, subscription.topic)
         resume_subscription(subscription, actor=actor, at=at)
         replay.replay_held_deliveries(subscription, actor=actor, at=at)
     return changes

@@ -192,7 +192,10 @@ class WebhookMutations:
 
         def work(row: Subscription) -> None:
             nonlocal count
-            count = replay.request_replay(row, since=since, until=until, actor=info.context.actor, at=info.context.at)
+            caller = info.context
+            count = replay.request_replay(
+                row, caller.access.installation, since=since, until=until, actor=caller.actor, at=caller.at
+            )
 
         row, errors = _with_row(info, id, work)
         return WebhookSubscriptionReplayPayload(

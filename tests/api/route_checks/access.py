@@ -14,6 +14,7 @@ from tests.support.subtests import Subtests
 WRITES_OF_ANY_TOKEN = {
     "POST webhooks.json",
     "PUT webhooks/<id>.json",
+    "POST webhooks/<id>/replay.json",
     "DELETE webhooks/<id>.json",
     "POST graphql.json",
     "DELETE api_permissions/current.json",

@@ -23,6 +23,8 @@ from apps.orders.domain import payments
 from apps.orders.models import Order
 from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundRequest, RefundTransactionInput
+from apps.webhooks.domain.delivery_tests import send_test_delivery
+from apps.webhooks.models import Subscription
 from tests.samples import SampleContext
 from tests.support.factories import ScriptTagFactory, make_member
 from tests.support.factories.catalog import make_custom, make_image, make_product, make_smart
@@ -131,6 +133,9 @@ GROWTH: dict[str, Grow] = {
     "inventory_levels.json": _add_item,
     "script_tags.json": lambda world, rows, number: ScriptTagFactory.create(
         shop=world.shop, app=world.installation.app
+    ),
+    "webhooks/<subscription_id>/deliveries.json": lambda world, rows, number: send_test_delivery(
+        Subscription.objects.get(pk=rows["subscription_id"]), shop_id=world.shop.pk, at=timezone.now()
     ),
     "webhooks.json": lambda world, rows, number: make_subscription(
         world.installation, f"https://app.example/{number}", topic="products/update"

@@ -3,9 +3,9 @@
 A claim sets a lease with a new token, based on the database clock. Only deliveries that can start immediately are
 claimed.
 
-On PostgreSQL, a claim is one statement, whose plan follows the index of waiting deliveries. On SQLite, which allows one
-writer at a time, a claim is a short transaction. A claim commits without waiting for the disk. Therefore a server crash
-can lose leases, and the affected deliveries are sent twice.
+On PostgreSQL, a claim is one statement with a plan that follows the index of waiting deliveries. On SQLite, which
+allows one writer at a time, a claim is a short transaction. A claim commits without waiting for the disk. Therefore a
+server crash can lose leases, and the affected deliveries are sent twice.
 """
 
 from collections.abc import Mapping, Sequence
