@@ -149,7 +149,7 @@ def test_an_update_with_the_same_address_resumes(api: ApiClient, shop: Shop, int
     assert count_states(shop) == {"dead": 2, "retry": 3}
 
 
-def test_only_an_update_with_an_address_resumes(api: ApiClient, shop: Shop) -> None:
+def test_an_update_without_address_resumes_nothing(api: ApiClient, shop: Shop) -> None:
     subscription = make_subscription(api.installation, URI)
     disable(subscription)
     path = f"webhooks/{subscription.pk}.json"
