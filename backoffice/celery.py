@@ -8,7 +8,15 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import celeryd_init, import_modules, worker_process_init, worker_process_shutdown
+from celery.signals import (
+    beat_init,
+    celeryd_after_setup,
+    celeryd_init,
+    import_modules,
+    worker_process_init,
+    worker_process_shutdown,
+)
+from celery.utils.nodenames import gethostname, nodename
 from django.conf import settings
 from kombu import Queue
 from kombu.transport import TRANSPORT_ALIASES
@@ -77,6 +85,26 @@ def _check_queues(options: dict[str, Any], **_: object) -> None:
     if unknown := [name for name in names if name not in settings.TASK_QUEUES]:
         known = ", ".join(settings.TASK_QUEUES)
         raise SystemExit(f"The worker cannot start: there is no queue {', '.join(unknown)}. The queues are {known}.")
+
+
+# The node name of the worker in this process. A scheduler inside a worker (``worker -B``) has the same node name.
+_worker_node = ""
+
+
+@celeryd_after_setup.connect
+def _report_worker(sender: str, instance: Any, **_: object) -> None:
+    from backoffice.observability import heartbeat
+
+    global _worker_node
+    _worker_node = sender
+    heartbeat.start_reporting("worker", sender, instance.app.amqp.queues.consume_from)
+
+
+@beat_init.connect
+def _report_scheduler(**_: object) -> None:
+    from backoffice.observability import heartbeat
+
+    heartbeat.start_reporting("scheduler", _worker_node or nodename("scheduler", gethostname()))
 
 
 @worker_process_init.connect

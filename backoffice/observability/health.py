@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from django.conf import settings
 from django.core.cache import cache as shared_cache
@@ -18,8 +19,11 @@ from django.http import HttpRequest, JsonResponse
 
 from apps.core.db import replica
 from apps.core.jobs.metrics import get_job_metrics
+from apps.core.jobs.worker_processes import WorkerMetrics, get_worker_metrics
 from apps.core.tenancy.scope import all_shops_scope
 from backoffice.server import supervisor
+
+T = TypeVar("T")
 
 # The results of checks are reused for this many seconds.
 CACHE_SECONDS = 2.0
@@ -34,50 +38,60 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Report whether the process can serve requests: database and broker are reachable, and all migrations are applied.
+    """Report whether the process can serve requests: the database responds, and all migrations are applied.
 
-    If only optional parts fail (shared cache, file storage, job processing), the status is ``degraded`` with code 200.
-    Results are cached, because anyone may call this view as often as they like.
+    If only other parts fail (broker, cache, storage, jobs, workers, scheduler, replica), requests still succeed, so the
+    status is ``degraded`` with code 200. The value of a part that could not be checked is null. Results are cached,
+    because anyone may call this view as often as they like.
     """
-    checks = required_checks.get_results()
-    optional = optional_checks.get_results() if checks["database"] else dict.fromkeys(optional_checks.results, False)
-    ready = all(checks.values())
-    status = "unavailable" if not ready else "ok" if all(optional.values()) else "degraded"
-    report: dict[str, object] = {"status": status, "checks": checks, "parts": optional}
+    database = database_check.get_result()
+    checks = {"database": database, "migrations": migrations_check.get_result() if database else None}
+    workers = workers_check.get_result() if database else None
+    parts: dict[str, bool | None] = {
+        "broker": broker_check.get_result(),
+        "cache": cache_check.get_result(),
+        "storage": storage_check.get_result(),
+        "jobs": jobs_check.get_result() if database else None,
+        "workers": None if workers is None else not (workers.workers["lost"] or workers.queues_without_worker),
+        "scheduler": None if workers is None else workers.schedulers["alive"] > 0,
+    }
+    if replica.has_replica():
+        parts["replica"] = replica_check.get_result() if database else None
+    is_ready = all(checks.values())
+    status = "unavailable" if not is_ready else "ok" if all(parts.values()) else "degraded"
+    report: dict[str, object] = {"status": status, "checks": checks, "parts": parts}
+    if workers:
+        report["workers"] = {**workers.workers, "queues_without_worker": workers.queues_without_worker}
+        report["schedulers"] = workers.schedulers
     if (board := supervisor.board) is not None:
         # The number of serving processes does not affect the status, because this process is able to respond.
         report["processes"] = {"serving": board.serving(), "of": board.places}
-    return JsonResponse(report, status=200 if ready else 503)
+    return JsonResponse(report, status=200 if is_ready else 503)
 
 
 @dataclass
-class CachedChecks:
-    """The cached results of the checks by part. One thread at a time runs the checks, and no request waits for it."""
+class CachedCheck(Generic[T]):
+    """A check and its cached result. One thread at a time runs the check, and no request waits for another thread."""
 
-    run_checks: Callable[[], dict[str, bool]]
-    # All results are False before the first check.
-    results: dict[str, bool]
-    # The time of the latest results, in seconds of the monotonic clock.
+    run: Callable[[], T]
+    # The result is None before the first check.
+    result: T | None = None
+    # The time of the result, in seconds of the monotonic clock.
     checked_at: float = float("-inf")
     check_lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def get_results(self) -> dict[str, bool]:
-        """Return the latest results, keyed by part. Results that are too old count as False."""
+    def get_result(self) -> T | None:
+        """Return the latest result, or None if the result is too old because a check does not end."""
         if self._age() >= CACHE_SECONDS and self.check_lock.acquire(blocking=False):
             try:
                 if self._age() >= CACHE_SECONDS:
-                    self.results, self.checked_at = self.run_checks(), time.monotonic()
+                    self.result, self.checked_at = self.run(), time.monotonic()
             finally:
                 self.check_lock.release()
-        return self.results if self._age() < EXPIRY_SECONDS else dict.fromkeys(self.results, False)
+        return self.result if self._age() < EXPIRY_SECONDS else None
 
     def _age(self) -> float:
         return time.monotonic() - self.checked_at
-
-
-def _check_required() -> dict[str, bool]:
-    database = _is_database_up()
-    return {"database": database, "migrations": database and _is_migrated(), "broker": _is_broker_up()}
 
 
 def _is_database_up() -> bool:
@@ -90,11 +104,11 @@ def _is_database_up() -> bool:
         return False
 
 
-def _is_migrated() -> bool:
+def _is_migrated() -> bool | None:
     try:
         return _list_migrations() <= MigrationRecorder(connection).applied_migrations().keys()
     except Error:
-        return False
+        return None
 
 
 @cache
@@ -112,13 +126,8 @@ def _is_broker_up() -> bool:
             broker.ensure_connection(max_retries=1, timeout=2)
         return True
     except Exception:
-        # Every broker client raises its own exceptions, and all of them mean "not ready".
+        # Every broker client raises its own exceptions, and all of them mean that the broker is not reachable.
         return False
-
-
-def _check_optional() -> dict[str, bool]:
-    results = {"cache": _is_cache_up(), "storage": _is_storage_up(), "jobs": _are_jobs_on_time()}
-    return results | {"replica": replica.replica_status.is_available()} if replica.has_replica() else results
 
 
 def _is_cache_up() -> bool:
@@ -142,14 +151,28 @@ def _is_storage_up() -> bool:
     return True
 
 
-def _are_jobs_on_time() -> bool:
+def _are_jobs_on_time() -> bool | None:
     try:
         with all_shops_scope():
             return get_job_metrics().oldest_due_seconds < MAX_JOB_DELAY_SECONDS
     except Error:
-        return False
+        return None
 
 
-# The checks for the parts that are required to serve requests, and for other parts.
-required_checks = CachedChecks(_check_required, dict.fromkeys(("database", "migrations", "broker"), False))
-optional_checks = CachedChecks(_check_optional, dict.fromkeys(("cache", "storage", "jobs"), False))
+def _find_workers() -> WorkerMetrics | None:
+    try:
+        return get_worker_metrics()
+    except Error:
+        return None
+
+
+# The first two checks decide whether the process is ready. If the database does not respond, no other check that needs
+# the database runs.
+database_check = CachedCheck(_is_database_up)
+migrations_check = CachedCheck(_is_migrated)
+broker_check = CachedCheck(_is_broker_up)
+cache_check = CachedCheck(_is_cache_up)
+storage_check = CachedCheck(_is_storage_up)
+jobs_check = CachedCheck(_are_jobs_on_time)
+workers_check = CachedCheck(_find_workers)
+replica_check = CachedCheck(replica.replica_status.is_available)

@@ -124,11 +124,9 @@ def test_the_sample_dashboard_uses_existing_metrics(monitored_server: MonitoredS
     there |= {"backoffice_replica_up", "backoffice_replica_lag_seconds"}
     dashboard = json.loads((SAMPLES / "grafana.json").read_text())
     expressions = " ".join(target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ()))
-    alarms = (SAMPLES / "alarms.yml").read_text()
 
     assert len(get_series_names(expressions)) > 8
     assert get_series_names(expressions) - there == set()
-    assert get_series_names(alarms) - there == set()
 
 
 @pytest.mark.django_db

@@ -1,8 +1,9 @@
-"""The job model: one row for each piece of background work that must not be lost."""
+"""The models for background work that must not be lost, and for the processes that run the work."""
 
 import uuid6
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
@@ -96,3 +97,34 @@ class PeriodicRun(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class WorkerProcess(models.Model):
+    """A worker or scheduler process that reports every few seconds that it is running.
+
+    A process deletes its row when it stops. A row that is not updated any more belongs to a process that was killed,
+    hangs, or does not reach the database.
+
+    Attributes:
+        node: The Celery node name, such as ``celery@host``.
+        queues: The names of the queues that a worker consumes.
+    """
+
+    class Role(models.TextChoices):
+        WORKER = "worker"
+        SCHEDULER = "scheduler"
+
+    role = models.CharField(max_length=20, choices=Role)
+    node = models.CharField(max_length=255)
+    host = models.CharField(max_length=255)
+    queues = models.JSONField(default=list)
+    started_at = models.DateTimeField(db_default=Now())
+    seen_at = models.DateTimeField(db_default=Now())
+
+    non_personal_fields = ("node", "host", "queues")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("role", "node"), name="jobs_workerprocess_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.node}"

@@ -13,6 +13,7 @@ from apps.webhooks.models import Attempt, Delivery, Host, Pending, Subscription
 # Count only unfinished deliveries. Otherwise, a dead letter would be counted until its retention period ends.
 _UNFINISHED = (Delivery.State.DUE, Delivery.State.RETRY, Delivery.State.LEASED)
 SAMPLE_PERIOD = timedelta(minutes=5)
+DISABLED_PERIOD = timedelta(hours=1)
 # The maximum number of recent attempts that are read.
 SAMPLE_SIZE = 5000
 QUANTILES = (0.5, 0.95, 0.99)
@@ -26,6 +27,7 @@ class WebhookMetrics:
         states: The numbers of unfinished deliveries by state.
         oldest_event_seconds: The age of the oldest event that waits for fan-out, or 0 if no event waits.
         oldest_due_seconds: How long the oldest due delivery has been due, or 0 if no delivery is due.
+        recently_disabled_subscriptions: How many of the disabled subscriptions were disabled within the last hour.
         paused_hosts: The number of servers with an open circuit breaker.
         outcomes: The numbers of attempts by outcome in the last five minutes, limited to the 5,000 newest attempts.
         fenced: How many of these attempts ended after their lease, so another process may have sent the delivery too.
@@ -36,6 +38,7 @@ class WebhookMetrics:
     oldest_event_seconds: float
     oldest_due_seconds: float
     disabled_subscriptions: int
+    recently_disabled_subscriptions: int
     paused_hosts: int
     outcomes: dict[str, int]
     fenced: int
@@ -51,11 +54,15 @@ def collect_webhook_metrics() -> WebhookMetrics:
     is_due = Q(state__in=(Delivery.State.DUE, Delivery.State.RETRY), next_at__lte=Now())
     first_due = Delivery.objects.filter(is_due).annotate(now=Now()).order_by("next_at").values("now", "next_at").first()
     attempts = _get_recent_attempts()
+    disabled = Subscription.objects.filter(state=Subscription.State.DISABLED, deleted_at=None).aggregate(
+        all=Count("pk"), recent=Count("pk", filter=Q(state_changed_at__gt=Now() - DISABLED_PERIOD))
+    )
     return WebhookMetrics(
         {state.value: counts_by_state.get(state.value, 0) for state in _UNFINISHED},
         (oldest["now"] - oldest["event__created_at"]).total_seconds() if oldest else 0.0,
         (first_due["now"] - first_due["next_at"]).total_seconds() if first_due else 0.0,
-        Subscription.objects.filter(state=Subscription.State.DISABLED, deleted_at=None).count(),
+        disabled["all"],
+        disabled["recent"],
         Host.objects.filter(paused_until__gt=Now()).count(),
         dict(Counter(row.outcome for row in attempts)),
         sum(row.fenced for row in attempts),

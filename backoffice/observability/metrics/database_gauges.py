@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from apps.core.db import replica
 from apps.core.jobs import metrics as jobs
+from apps.core.jobs.worker_processes import get_worker_metrics
 from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain import metrics as webhooks
 from backoffice.server import supervisor
@@ -43,6 +44,13 @@ def _collect_database_gauges() -> Iterator[Metric]:
     yield _build_gauge(
         "jobs_oldest_due_seconds", "Seconds since the oldest due job became due.", work.oldest_due_seconds
     )
+    processes = get_worker_metrics()
+    yield _build_gauge(
+        "workers", "Workers that run, and workers that were lost within a day.", processes.workers, "state"
+    )
+    help_text = "Schedulers that run, and schedulers that were lost within a day."
+    yield _build_gauge("schedulers", help_text, processes.schedulers, "state")
+    yield _build_gauge("queue_workers", "Running workers that consume a queue.", processes.queues, "queue")
     deliveries = webhooks.collect_webhook_metrics()
     yield _build_gauge("webhook_deliveries", "Unfinished webhook deliveries.", deliveries.states, "state")
     help_text = "Age of the oldest event that is not matched with subscriptions yet."
@@ -51,6 +59,8 @@ def _collect_database_gauges() -> Iterator[Metric]:
     yield _build_gauge("webhook_oldest_due_seconds", help_text, deliveries.oldest_due_seconds)
     help_text = "Subscriptions disabled after failed deliveries."
     yield _build_gauge("webhook_subscriptions_disabled", help_text, deliveries.disabled_subscriptions)
+    help_text = "Disabled subscriptions that were disabled within the last hour."
+    yield _build_gauge("webhook_subscriptions_disabled_lately", help_text, deliveries.recently_disabled_subscriptions)
     yield _build_gauge("webhook_hosts_paused", "Hosts with an open circuit breaker.", deliveries.paused_hosts)
     help_text = "Delivery attempts of the last five minutes by outcome, at most the latest 5,000."
     yield _build_gauge("webhook_attempts_lately", help_text, deliveries.outcomes, "outcome")
