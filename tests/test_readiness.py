@@ -168,7 +168,7 @@ def get_workers(client: Client, monkeypatch: pytest.MonkeyPatch) -> Any:
     return client.get("/readyz").json()["workers"]
 
 
-def test_lost_workers_are_counted_until_they_return_stop_or_a_day_is_over(
+def test_lost_workers_are_counted_for_a_day_or_until_their_return(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report_process("worker", "second@host", ["bulk"])

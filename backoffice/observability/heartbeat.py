@@ -6,7 +6,7 @@ Container and service managers run this command. The command sends a request to 
 accept no requests, so they touch a file every few seconds, and the command checks the age of the file.
 
 Workers and schedulers also update a row in the database (``apps.core.jobs.worker_processes``), so that ``/readyz`` and
-``/metrics`` show those that were lost on any machine.
+``/metrics`` show lost processes of all machines.
 """
 
 import atexit

@@ -1,1 +1,1 @@
-"""Django's SQLite backend with a fair queue for the writers of all processes."""
+"""Django's SQLite backend with short waits for writers."""

@@ -160,12 +160,12 @@ def test_every_module_that_fetches_is_tried_here() -> None:
 
 
 DOOR = ROOT / "apps" / "core" / "http"
-# Modules that listen on a socket, check the local server's heartbeat or notify the next SQLite writer.
+# Modules that listen on a socket or check the local server's heartbeat.
 LISTENING = {
     f"backoffice/{name}.py"
     for name in (
         *("entrypoints/run_all", "observability/heartbeat"),
-        *("server/process", "server/supervisor", "sqlite/write_queue"),
+        *("server/process", "server/supervisor"),
     )
 }
 FORBIDDEN = (

@@ -1,4 +1,4 @@
-"""Record which workers and schedulers are running, and find those that were lost.
+"""Record which workers and schedulers are running, and find lost processes.
 
 All times come from the clock of the database, because the clocks of machines can differ.
 """
