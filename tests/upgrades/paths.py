@@ -17,20 +17,27 @@ ROOT = HERE.parent.parent
 RELEASE = HERE / "1.0.0"
 
 
+SECRET_KEY = "the key of the installation that upgrades are tried on, of no worth elsewhere"
+
+
+def get_environment(data: Path, database: str) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "DATABASE_URL": database,
+        "BACKOFFICE_DATA_DIR": str(data),
+        "BACKOFFICE_SECRET_KEY": SECRET_KEY,
+        "BACKOFFICE_BASE_URL": "http://kept.localhost",
+        "BACKOFFICE_RATE_LIMIT": "off",
+    }
+
+
 def run_inside(code: Path, data: Path, database: str, *arguments: str) -> Any:
     """Run a command inside an installation, using the code in a folder.
 
     Raises:
         AssertionError: The command failed. The message is the end of the error output.
     """
-    env = {
-        "PATH": os.environ["PATH"],
-        "DATABASE_URL": database,
-        "BACKOFFICE_DATA_DIR": str(data),
-        "BACKOFFICE_SECRET_KEY": "the key of the installation that upgrades are tried on, of no worth elsewhere",
-        "BACKOFFICE_BASE_URL": "http://kept.localhost",
-        "BACKOFFICE_RATE_LIMIT": "off",
-    }
+    env = get_environment(data, database)
     command = [sys.executable, str(HERE / "installation_commands.py"), *arguments]
     process = subprocess.run(command, cwd=code, env=env, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr[-4000:]

@@ -5,118 +5,29 @@ the new schema: no column was removed, every new column has a default, and a row
 inserted with the old columns. See check F14 in docs/reliability.md.
 """
 
-import hashlib
-import json
-import lzma
-import shutil
-import sqlite3
 import subprocess
-import tarfile
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from django.db import connection
 from psycopg.types.json import Jsonb
 
-from tests.support.servers.live import get_database_url
-from tests.support.services import is_postgres, require_service
-from tests.upgrades.make_fixture import extract_release
-from tests.upgrades.paths import RELEASE, ROOT, run_inside, scratch_database
+from tests.support.servers.concurrent_clients import ApiRequest, PersistentClient, RequestStatistics
+from tests.support.servers.live import find_free_port
+from tests.support.services import is_listening
+from tests.support.timing import wait_until
+from tests.upgrades.conftest import ReleasedInstallation
+from tests.upgrades.paths import get_environment
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db, pytest.mark.own_sessions]
 
-FACTS = json.loads((RELEASE / "facts.json").read_text())
 # Tables that the migrate command fills.
 MADE_BY_MIGRATIONS = {"django_migrations", "django_content_type", "auth_permission"}
-
-Rows = dict[str, list[dict[str, Any]]]
-
-
-class ReleasedInstallation:
-    def __init__(self, database: str, data: Path) -> None:
-        self.database, self.data = database, data
-        self.facts: dict[str, Any] = FACTS[connection.vendor]
-
-    def do(self, *work: str, code: Path = ROOT) -> Any:
-        return run_inside(code, self.data, self.database, *work)
-
-    def ask(self, paths: Iterable[str], code: Path = ROOT) -> dict[str, Any]:
-        return self.do("ask", self.facts["token"], *paths, code=code)
-
-    def connect(self) -> Any:
-        """Return a connection without foreign key checks."""
-        if self.database.startswith("sqlite:"):
-            return sqlite3.connect(self.database.removeprefix("sqlite:///"), isolation_level=None)
-        plain = psycopg.connect(self.database, autocommit=True)
-        plain.execute("SET session_replication_role = replica")
-        return plain
-
-    def tables(self, plain: Any) -> list[str]:
-        lists = {
-            "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-            "postgresql": "SELECT tablename FROM pg_tables WHERE schemaname = 'public'",
-        }
-        return sorted(name for (name,) in plain.execute(lists[connection.vendor]).fetchall())
-
-    def rows(self) -> Rows:
-        rows_by_table: Rows = {}
-        with closing(self.connect()) as plain:
-            for table in self.tables(plain):
-                cursor = plain.execute(f'SELECT * FROM "{table}"')
-                names = [column[0] for column in cursor.description]
-                rows_by_table[table] = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-        return rows_by_table
-
-    def columns(self) -> dict[str, set[str]]:
-        with closing(self.connect()) as plain:
-            return {
-                table: {column[0] for column in plain.execute(f'SELECT * FROM "{table}" LIMIT 0').description}
-                for table in self.tables(plain)
-            }
-
-    def demanding(self) -> set[tuple[str, str]]:
-        """Return the required columns without a default, with their tables."""
-        queries = {
-            "sqlite": """SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c
-                WHERE m.type = 'table' AND c."notnull" AND c.dflt_value IS NULL AND NOT c.pk""",
-            "postgresql": """SELECT table_name, column_name FROM information_schema.columns
-                WHERE table_schema = 'public' AND is_nullable = 'NO' AND column_default IS NULL
-                AND is_identity = 'NO' AND is_generated = 'NEVER'""",
-        }
-        with closing(self.connect()) as plain:
-            return set(plain.execute(queries[connection.vendor]).fetchall())
-
-    def files(self) -> dict[str, str]:
-        """Return the digest of each file in the data folder, except the database."""
-        return {
-            str(path.relative_to(self.data)): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in self.data.rglob("*")
-            if path.is_file() and not path.name.startswith("database.sqlite3")
-        }
-
-
-def unpack_fixture(name: str, folder: Path) -> None:
-    with tarfile.open(RELEASE / name) as packed:
-        packed.extractall(folder, filter="data")
-
-
-@pytest.fixture
-def released_installation(tmp_path: Path) -> Iterator[ReleasedInstallation]:
-    if not is_postgres():
-        unpack_fixture("sqlite.tar.xz", tmp_path)
-        yield ReleasedInstallation(f"sqlite:///{tmp_path / 'database.sqlite3'}", tmp_path)
-        return
-    psql = require_service("psql", shutil.which("psql"))
-    unpack_fixture("postgres-files.tar.xz", tmp_path)
-    with scratch_database(get_database_url()) as url:
-        dump = lzma.decompress((RELEASE / "postgres.sql.xz").read_bytes())
-        command = [psql, "--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", url]
-        subprocess.run(command, input=dump, check=True, stdout=subprocess.DEVNULL)
-        yield ReleasedInstallation(url, tmp_path)
 
 
 def find_different_answers(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
@@ -174,20 +85,112 @@ def test_data_of_the_last_release_is_complete_after_an_upgrade(released_installa
     assert find_different_answers(released.facts["answers"], released.ask(released.facts["answers"])) == []
 
 
-@pytest.mark.soak
 def test_the_last_release_goes_on_on_the_new_schema(
-    released_installation: ReleasedInstallation, tmp_path_factory: pytest.TempPathFactory
+    released_installation: ReleasedInstallation, released_code: Path
 ) -> None:
-    release = FACTS["release"]
-    looked = subprocess.run(["git", "cat-file", "-e", f"{release}^{{commit}}"], cwd=ROOT, check=False)
-    require_service("git's history", release if looked.returncode == 0 else None)
-    code = extract_release(release, tmp_path_factory.mktemp("code"))
     facts = released_installation.facts
     released_installation.do("migrate")
 
-    responses = released_installation.ask(facts["answers"], code=code)
-    created = released_installation.do("write", facts["token"], code=code)
+    responses = released_installation.ask(facts["answers"], code=released_code)
+    created = released_installation.do("write", facts["token"], code=released_code)
 
     assert responses == facts["answers"]
     assert find_different_answers(created, released_installation.ask(created)) == []
+    released_installation.do("check")
+
+
+# The number of clients, and the minimum number of requests of each client before and after the migrations.
+CLIENTS = 3
+REQUESTS = 40
+
+
+class ReleasedTraffic:
+    """Clients that create, change and read objects with web processes of the last release."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self.statistics = RequestStatistics()
+        self.rounds = [0] * CLIENTS
+        self._over = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._send_requests, args=(index, port, token)) for index in range(CLIENTS)
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def wait_for_rounds(self) -> None:
+        """Wait until each client has sent its minimum number of requests since this call."""
+        goals = [rounds + REQUESTS for rounds in self.rounds]
+        wait_until(
+            lambda: all(rounds >= goal for rounds, goal in zip(self.rounds, goals, strict=True)), bool, seconds=120
+        )
+
+    def _send_requests(self, index: int, port: int, token: str) -> None:
+        client = PersistentClient(port, token, self.statistics)
+        while not self._over.is_set():
+            self.rounds[index] += 1
+            name = f"{index}-{self.rounds[index]}"
+            client.call(ApiRequest("POST", "customers.json", {"customer": {"email": f"while-{name}@example.com"}}))
+            client.call(ApiRequest("POST", "orders.json", {"order": {"line_items": [LINE], "note": name}}))
+            tag = {"event": "onload", "src": f"https://scripts.example/{name}.js"}
+            client.call(ApiRequest("POST", "script_tags.json", {"script_tag": tag}))
+            hook = {"topic": "orders/create", "address": f"https://receiver.example/while/{name}", "format": "json"}
+            client.call(ApiRequest("POST", "webhooks.json", {"webhook": hook}))
+            client.call(ApiRequest("GET", "orders.json?limit=5&status=any"))
+        client.close()
+
+
+KINDS = ("customers", "orders")
+LINE = {"title": "Chair", "price": "10.00", "quantity": 1}
+
+
+@contextmanager
+def serve_released_code(installation: ReleasedInstallation, code: Path) -> Iterator[int]:
+    """Run a web server with the code of the last release, and return its port."""
+    port = find_free_port()
+    environment = get_environment(installation.data, installation.database)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "backoffice.entrypoints.serve"],
+        cwd=code,
+        env={**environment, "PORT": str(port), "WEB_PROCESSES": "2", "BACKOFFICE_LOCK_TIMEOUT_MS": "20000"},
+    )
+    try:
+        wait_until(lambda: is_listening(port) or process.poll() is not None, bool, seconds=60)
+        assert process.poll() is None, "the server of the last release ended at once"
+        yield port
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def test_migrate_fails_no_request_of_the_last_release(
+    released_installation: ReleasedInstallation, released_code: Path
+) -> None:
+    """Send requests to processes of the last release before, during and after the migrations to the current schema."""
+    with serve_released_code(released_installation, released_code) as port:
+        traffic = ReleasedTraffic(port, released_installation.facts["token"])
+        traffic.start()
+        try:
+            traffic.wait_for_rounds()
+            before = released_installation.count_migrations()
+            released_installation.do("migrate")
+            applied = released_installation.count_migrations() - before
+            traffic.wait_for_rounds()
+        finally:
+            traffic.stop()
+
+    assert applied > 0
+    assert set(traffic.statistics.statuses) == {200, 201}
+    assert traffic.statistics.statuses[201] == 4 * sum(traffic.rounds)
+    count = released_installation.ask(["customers/count.json", "orders/count.json?status=any"])
+    created = sum(traffic.rounds)
+    stored = released_installation.facts["answers"]
+    customers, orders = (sum(path.startswith(f"{name}/") and path.count("/") == 1 for path in stored) for name in KINDS)
+    assert [answer["count"] for answer in count.values()] == [customers + created, orders + created]
     released_installation.do("check")
