@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import CommandError
 from environ import Env
 
 Network = IPv4Network | IPv6Network
@@ -25,10 +26,10 @@ Value = TypeVar("Value")
 
 @contextmanager
 def exit_on_configuration_error() -> Iterator[None]:
-    """Exit with a single sentence instead of a traceback if the configuration is invalid."""
+    """Exit with a single sentence instead of a traceback if the configuration is invalid or a command refuses."""
     try:
         yield
-    except ImproperlyConfigured as error:
+    except (ImproperlyConfigured, CommandError) as error:
         raise SystemExit(f"Backoffice cannot start: {error}") from None
 
 

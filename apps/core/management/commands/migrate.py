@@ -10,6 +10,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from apps.core.db.connections import uses_transaction_pooling
 from apps.core.db.transient_errors import is_lock_timeout
+from apps.core.management.migration_preconditions import PreconditionFailed, check_preconditions
 
 # The maximum time that a statement waits for a table lock. Other queries that use the table wait behind the statement.
 LOCK_SECONDS = 2
@@ -19,12 +20,25 @@ PAUSE_SECONDS = 3.0
 
 
 class Command(migrate.Command):
-    """Django's ``migrate`` with a lock timeout, retries and no statement timeout on PostgreSQL.
+    """Django's ``migrate`` with checked preconditions, and with a lock timeout and retries on PostgreSQL.
 
     If a migration fails, earlier migrations remain applied, and the failed migration is rolled back if it is atomic.
     Behind a transaction pooler, the timeouts must be set on the database role, because session settings would leak to
     other clients.
     """
+
+    def execute(self, *args: Any, **options: Any) -> Any:
+        """Check the preconditions before Django's system checks, whose messages would hide what is wrong.
+
+        Raises:
+            CommandError: A precondition failed.
+        """
+        if not (options["fake"] or options["fake_initial"]):
+            try:
+                check_preconditions(connections[options["database"]])
+            except PreconditionFailed as error:
+                raise CommandError(f"{error} Nothing was changed.") from error
+        return super().execute(*args, **options)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Apply the migrations.
