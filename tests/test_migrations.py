@@ -92,6 +92,13 @@ ONE = models.IntegerField
     "operation",
     [
         migrations.AddField("thing", "size", ONE(null=True, unique=True)),
+        migrations.AddField("thing", "size", ONE(default=1)),
+        migrations.RemoveField("thing", "name"),
+        migrations.RenameField("thing", "name", "title"),
+        migrations.DeleteModel("Thing"),
+        migrations.RenameModel("Thing", "Matter"),
+        migrations.AlterModelTable("thing", "matters"),
+        migrations.AlterField("thing", "note", models.CharField(max_length=20)),
         migrations.AlterField("thing", "name", models.CharField(max_length=10)),
         migrations.AlterField("thing", "name", models.IntegerField()),
         migrations.AddConstraint("thing", models.CheckConstraint(condition=models.Q(name="x"), name="only_x")),

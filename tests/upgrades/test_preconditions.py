@@ -11,8 +11,11 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from pytest_django import Settings
 
 from apps.core.management import migration_preconditions
+from apps.core.tenancy.models import Shop
+from tests.support import factories
 from tests.upgrades.conftest import ReleasedInstallation
 from tests.upgrades.paths import ROOT, get_environment
 
@@ -87,16 +90,15 @@ def test_a_failed_precondition_is_one_sentence_and_changes_nothing(
     assert known == before
 
 
-def test_previous_keys_are_accepted(released_installation: ReleasedInstallation) -> None:
-    environment = get_environment(released_installation.data, released_installation.database)
+def test_a_key_is_accepted_with_the_previous_keys(settings: Settings, shop: Shop) -> None:
+    factories.make_installation(shop)
+    previous = settings.SECRET_KEY
 
-    result = migrate(
-        released_installation,
-        BACKOFFICE_SECRET_KEY="a new key",
-        BACKOFFICE_SECRET_KEY_FALLBACKS=environment["BACKOFFICE_SECRET_KEY"],
-    )
-
-    assert result == (0, "")
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "a new key", [previous]
+    migration_preconditions.check_preconditions(connection)
+    settings.SECRET_KEY_FALLBACKS = []
+    with pytest.raises(CommandError, match="BACKOFFICE_SECRET_KEY can't decrypt"):
+        call_command("migrate", verbosity=0)
 
 
 @pytest.mark.parametrize(
@@ -118,13 +120,12 @@ def test_a_full_disk_is_named_before_the_first_migration(
 
 
 def test_a_database_server_that_is_too_old_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection.features, "minimum_database_version", (99,))
-    connection.close()
-    try:
-        with pytest.raises(CommandError, match=r"99 or later is required .*Upgrade the database server first"):
-            call_command("migrate", verbosity=0)
-    finally:
-        connection.close()
+    # Django checks the version of each database once per process.
+    monkeypatch.setattr("django.db.backends.base.base.RAN_DB_VERSION_CHECK", set())
+    with closing(connection.copy()) as old:
+        old.features.minimum_database_version = (99,)
+        with pytest.raises(migration_preconditions.PreconditionFailed, match=r"99 or later is required .*\. Upgrade"):
+            migration_preconditions.check_preconditions(old)
 
 
 # --- SQLite ---

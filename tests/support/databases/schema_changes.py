@@ -19,6 +19,14 @@ from django_migration_linter.sql_analyser.postgresql import PostgresqlAnalyser
 from apps.core.db.migration_operations import AddIndexWithoutBlocking, AddPostgresIndex
 from tests.support.types import JsonObject
 
+# Operations that remove or rename what the previous release uses.
+_BREAKING_OPERATIONS = (
+    migrations.RemoveField,
+    migrations.RenameField,
+    migrations.DeleteModel,
+    migrations.RenameModel,
+    migrations.AlterModelTable,
+)
 # Longer text columns break nothing, so ``_check_changed_field`` checks changed types. Dropping an index takes no time.
 _EXCLUDED_CHECKS = ("ALTER_COLUMN", "DROP_INDEX", "CREATE_INDEX_EXCLUSIVE")
 
@@ -69,19 +77,29 @@ def _check_operation(operation: Operation, app: str, state: ProjectState, new_ta
     model = str(getattr(operation, "model_name", "")).lower()
     if model in new_tables:
         return
-    if isinstance(operation, migrations.AddField):
-        if getattr(operation.field, "generated", False):
-            yield f"AddField {model}.{operation.name}: this rewrites the table"
-        if operation.field.unique:
-            yield f"AddField {model}.{operation.name}: building its index blocks writers"
+    if isinstance(operation, _BREAKING_OPERATIONS):
+        yield f"{operation.describe()}: the previous release uses it"
+    elif isinstance(operation, migrations.AddField):
+        yield from _check_added_field(f"AddField {model}.{operation.name}", operation.field)
     elif isinstance(operation, migrations.AlterField):
         old = state.models[app, model].fields[operation.name]
+        if old.null and not operation.field.null:
+            yield f"AlterField {model}.{operation.name}: the previous release may insert NULL"
         if _changes_type(old, operation.field):
             yield f"AlterField {model}.{operation.name}: the column's type changes under running code"
     elif isinstance(operation, migrations.AddConstraint) and not isinstance(operation.constraint, UniqueConstraint):
         yield f"AddConstraint on {model}: this locks and scans the table, and running code may violate it"
     elif isinstance(operation, migrations.RunSQL):
         yield "RunSQL: cannot be checked"
+
+
+def _check_added_field(name: str, field: Any) -> Iterator[str]:
+    if not (field.null or field.many_to_many or field.has_db_default() or field.generated):
+        yield f"{name}: the previous release inserts rows without it; set db_default"
+    if field.generated:
+        yield f"{name}: this rewrites the table"
+    if field.unique:
+        yield f"{name}: building its index blocks writers"
 
 
 def _changes_type(old: Any, new: Any) -> bool:
