@@ -1,4 +1,4 @@
-"""The product's settings with Django's SQLite backend, whose writers wait in SQLite, for ``benchmarks.writers``."""
+"""The product's settings with Django's own SQLite backend, for ``benchmarks.writers``."""
 
 from backoffice.settings import *  # noqa: F403 - all of them
 from backoffice.settings import DATABASES

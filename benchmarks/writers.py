@@ -1,9 +1,9 @@
 """Measure concurrent writers on SQLite: ``python -m benchmarks.writers [--rounds 5]``.
 
-Two servers use the same database file: one with the product's SQLite backend, whose writers retry soon, and one with
-Django's backend, whose writers wait in SQLite. The servers take turns receiving requests to create customers, sent over
-16 connections, so that other load affects both servers equally. Waiting is fair if the 99th percentile of the response
-time is at most five times the median. Otherwise the exit code is 1.
+Two servers use the same database file: one with the product's SQLite backend, in which writers retry soon, and one
+with Django's backend, in which writers wait in SQLite. The servers take turns receiving requests to create customers,
+sent over 16 connections, so that other load affects both servers equally. Waiting is fair if the 99th percentile of the
+response time is at most five times the median. Otherwise the exit code is 1.
 """
 
 import argparse

@@ -119,9 +119,10 @@ def test_the_timeout_of_the_connection_holds_and_remains(other_writer: sqlite3.C
 
 
 def test_other_errors_are_raised_at_once(clock: FakeClock) -> None:
+    run("BEGIN")
     # SQLite refuses a transaction within a transaction.
-    with transaction.atomic(ALIAS), pytest.raises(OperationalError, match="within a transaction"):
-        connections[ALIAS]._start_transaction_under_autocommit()
+    with pytest.raises(OperationalError, match="within a transaction"):
+        connections[ALIAS].set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
 
     assert clock.pauses == []
 

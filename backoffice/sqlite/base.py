@@ -1,4 +1,4 @@
-"""SQLite connections whose waiting writers retry soon, so that no writer waits much longer than the others.
+"""SQLite connections with short pauses between attempts to write, so that all writers wait about equally long.
 
 SQLite has no queue for writers. A blocked writer sleeps longer after each attempt (up to 100 milliseconds), and writers
 that arrive later overtake it. Here the pauses become shorter instead, so writers that have waited for long usually go

@@ -30,7 +30,7 @@ def get_rules() -> dict[str, str]:
 
 
 def find_faults(expression: str, types: dict[str, str]) -> Iterator[str]:
-    """Yield a message for each metric that does not exist or whose type does not fit the expression."""
+    """Yield a message for each metric that does not exist or has a type that does not fit the expression."""
     for function, name, _, time_range in SELECTOR.findall(expression):
         family = re.sub("_(bucket|sum|count)$", "", name)
         kind = "counter" if types.get(family) == "histogram" and family != name else types.get(name)

@@ -146,7 +146,7 @@ def _check_key(connection: Any, tables: set[str]) -> None:
 
 
 def _iterate_secrets(connection: Any, tables: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the encrypted secrets with their tables, read without the models, whose columns may not exist yet."""
+    """Yield the encrypted secrets with their tables. Some columns of the models may not exist yet."""
     for model in apps.get_models():
         table = model._meta.db_table
         fields = [field for field in model._meta.local_concrete_fields if isinstance(field, SecretField)]

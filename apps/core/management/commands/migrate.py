@@ -28,7 +28,7 @@ class Command(migrate.Command):
     """
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Check the preconditions before Django's system checks, whose messages would hide what is wrong.
+        """Check the preconditions before Django's system checks, because their messages would hide the reason.
 
         Raises:
             CommandError: A precondition failed.
