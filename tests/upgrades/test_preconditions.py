@@ -110,7 +110,7 @@ def test_a_full_disk_is_named_before_the_first_migration(
     monkeypatch.setattr(migration_preconditions, "_find_unapplied", lambda connection: [object()])
     monkeypatch.setattr(migration_preconditions, "_check_leftovers", lambda *_: None)
     usage = shutil.disk_usage("/")._replace(free=free)
-    monkeypatch.setattr(migration_preconditions.shutil, "disk_usage", lambda folder: usage)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
 
     if is_enough:
         migration_preconditions.check_preconditions(connection)
