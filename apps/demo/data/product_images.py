@@ -64,12 +64,17 @@ def _shade(color: Color, factor: float) -> Color:
 
 def _shadow(image: Image.Image, random: Random, table: int) -> None:
     """Draw a soft shadow below the product, blurred at low resolution because a large blur is slow."""
-    scale = image.width / 160
+    scale = image.width // 160
     middle, half_width, top = 80, 160 * random.uniform(0.26, 0.32), table / scale
     mask = Image.new("L", (160, 160), 0)
     ImageDraw.Draw(mask).ellipse((middle - half_width, top + 4, middle + half_width, top + 18), fill=70)
-    soft = mask.filter(ImageFilter.GaussianBlur(4)).resize(image.size, Image.Resampling.BILINEAR)
-    image.paste((60, 56, 52), mask=soft)
+    soft = mask.filter(ImageFilter.GaussianBlur(4))
+    # Enlarge and paste only the rows of the shadow, with a transparent row above and below.
+    _, first, _, last = soft.getbbox() or (0, 0, 160, 160)
+    first, last = max(first - 1, 0), min(last + 1, 160)
+    size = (image.width, (last - first) * scale)
+    enlarged = soft.resize(size, Image.Resampling.BILINEAR, box=(0, first, 160, last))
+    image.paste((60, 56, 52), (0, first * scale, image.width, last * scale), enlarged)
 
 
 def _box(side: int, left: float, top: float, right: float, bottom: float) -> tuple[int, int, int, int]:

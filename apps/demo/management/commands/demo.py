@@ -47,7 +47,7 @@ class Command(BaseCommand):
             shop = existing_shop or _make_shop(now)
             installation = _ensure_installation(shop, now)
             password = _ensure_owner(shop)
-            _ensure_viewer(shop, password, now)
+            _ensure_viewer(shop, now)
             token = (
                 "" if options["first"] and existing_shop else tokens.issue_token(installation, actor="system", at=now)
             )
@@ -144,10 +144,11 @@ def _ensure_owner(shop: Shop) -> str:
     return password
 
 
-def _ensure_viewer(shop: Shop, password: str, at: datetime) -> None:
+def _ensure_viewer(shop: Shop, at: datetime) -> None:
     """Create the view-only demo user if missing. The user has the same password as the owner."""
     if User.objects.filter(email=VIEWER).exists():
         return
+    owner = User.objects.get(email=EMAIL)
     with shop_scope(shop):
         membership = memberships.invite_member(
             shop,
@@ -156,8 +157,8 @@ def _ensure_viewer(shop: Shop, password: str, at: datetime) -> None:
             last_name="Haddad",
             permissions=(),
             view_only=NAMES,
-            by=User.objects.get(email=EMAIL),
+            by=owner,
             at=at,
         )
-    membership.user.set_password(password)
+    membership.user.password = owner.password
     membership.user.save()
