@@ -7,7 +7,11 @@ import sys
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 
-    from django.core.management import execute_from_command_line
+    try:
+        from django.core.management import execute_from_command_line
+    except ModuleNotFoundError:
+        command = " ".join([".venv/bin/python", *sys.argv])
+        sys.exit(f"{sys.executable} has no Django. Run: make .venv/runs && {command}")
 
     from backoffice.configuration.env import exit_on_configuration_error
 

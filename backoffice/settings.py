@@ -341,6 +341,9 @@ STORAGES = {
     "staticfiles": {"BACKEND": "backoffice.configuration.storages.StaticFilesStorage"},
 }
 # Until files are collected (in tests or a fresh clone), they are served from their sources.
+# The files in this folder have fixed URLs, such as /favicon.ico.
+WHITENOISE_ROOT = BASE_DIR / "static_root"
+WHITENOISE_MAX_AGE = 24 * 60 * 60
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 WHITENOISE_USE_FINDERS = not (STATIC_ROOT / "staticfiles.json").exists()
 DATA_UPLOAD_MAX_MEMORY_SIZE = 60 * 1024 * 1024
@@ -404,3 +407,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 FORMS_URLFIELD_ASSUME_HTTPS = True
+
+# --- unknown variables -----------------------------------------------------------------------------------------------
+
+env.warn_about_unknown_names()

@@ -1,12 +1,23 @@
 """Root URL configuration."""
 
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import include, path
 
 from apps.shops.public.authorize import redirect_to_approval
 from backoffice.observability import health
 from backoffice.observability.metrics.views import metrics_view
 
+
+def redirect_to_panel(request: HttpRequest) -> HttpResponse:
+    """Redirect from ``/`` to the panel. On a shop's domain, ``/`` is the storefront's and not ours."""
+    if hasattr(request, "host_shop_domain"):
+        raise Http404
+    return redirect("entrance")
+
+
 urlpatterns = [
+    path("", redirect_to_panel),
     path("", include("backoffice.api_urls")),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

@@ -33,6 +33,8 @@ def get_database_settings(data_dir: Path) -> dict[str, Any]:
     options = database.setdefault("OPTIONS", {})
     if database["ENGINE"] == "django.db.backends.sqlite3":
         # This backend retries soon to begin a transaction. SQLite itself would let some writers wait for seconds.
+        # Not used, but a known name (``env.warn_about_unknown_names``).
+        env.get_flag("BACKOFFICE_DATABASE_POOLER", default=False)
         database["ENGINE"] = "backoffice.sqlite"
         # Lock at the start of a write transaction, because a transaction that starts as a reader might fail to get the
         # lock later.
@@ -53,6 +55,7 @@ def get_database_settings(data_dir: Path) -> dict[str, Any]:
 
 def _add_postgresql_options(database: dict[str, Any]) -> dict[str, Any]:
     options = database.setdefault("OPTIONS", {})
+    lock_timeout = env.get_integer("BACKOFFICE_LOCK_TIMEOUT_MS", 5_000)
     options.setdefault("connect_timeout", 5)
     # Detect a dead connection within seconds instead of hours.
     options.setdefault("tcp_user_timeout", 10_000)
@@ -70,7 +73,7 @@ def _add_postgresql_options(database: dict[str, Any]) -> dict[str, Any]:
     options.setdefault(
         "options",
         f"-c statement_timeout={env.get_integer('BACKOFFICE_STATEMENT_TIMEOUT_MS', 60_000)}"
-        f" -c lock_timeout={env.get_integer('BACKOFFICE_LOCK_TIMEOUT_MS', 5_000)}"
+        f" -c lock_timeout={lock_timeout}"
         " -c idle_in_transaction_session_timeout=60000"
         # Prepared statements look up rows by key, so one generic plan is good for all parameters.
         " -c plan_cache_mode=force_generic_plan"

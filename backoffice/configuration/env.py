@@ -6,9 +6,11 @@ of databases and mail servers to Django's settings.
 
 import os
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import date
+from difflib import get_close_matches
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -22,6 +24,12 @@ from environ import Env
 
 Network = IPv4Network | IPv6Network
 Value = TypeVar("Value")
+ROOT = Path(__file__).resolve().parents[2]
+# The names of all variables that this process has read. After the settings have been loaded, these are all variables.
+read_names: set[str] = set()
+PREFIX = "BACKOFFICE_"
+# Set for child processes, so that only the first process warns.
+CHECKED = "_BACKOFFICE_VARIABLES_CHECKED"
 
 
 @contextmanager
@@ -31,6 +39,26 @@ def exit_on_configuration_error() -> Iterator[None]:
         yield
     except (ImproperlyConfigured, CommandError) as error:
         raise SystemExit(f"Backoffice cannot start: {error}") from None
+
+
+def warn_about_unknown_names() -> None:
+    """Write a line to standard error for each ``BACKOFFICE_`` variable that is no setting, with the nearest name.
+
+    The variable may be for another version, so an unknown name does not prevent the start.
+    """
+    if os.environ.get(CHECKED):
+        return
+    os.environ[CHECKED] = "1"
+    known = [name.removeprefix(PREFIX) for name in read_names if name.startswith(PREFIX)]
+    for name in sorted(name for name in os.environ if name.startswith(PREFIX) and name not in read_names):
+        nearest = get_close_matches(name.removeprefix(PREFIX), known, n=1)
+        hint = f" Did you mean {PREFIX}{nearest[0]}?" if nearest else " See docs/operators.md."
+        sys.stderr.write(f"{name} is set, but Backoffice has no such setting.{hint}\n")
+
+
+def _read(name: str) -> str:
+    read_names.add(name)
+    return os.environ.get(name, "")
 
 
 def _parse(
@@ -43,7 +71,7 @@ def _parse(
     is_secret: bool = False,
 ) -> Value:
     """Return the parsed value of a variable, or the default. The error message for a bad value omits secret values."""
-    text = os.environ.get(name, "").strip()
+    text = _read(name).strip()
     try:
         value = parse(text) if text else default
         if is_valid(value):
@@ -56,7 +84,7 @@ def _parse(
 
 def get_text(name: str, default: str = "") -> str:
     """Return the value of a variable, or the default if the variable is empty or not set."""
-    return os.environ.get(name) or default
+    return _read(name) or default
 
 
 def get_integer(name: str, default: int, *, least: int = 0, most: int = 2**31) -> int:

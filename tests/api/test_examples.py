@@ -1,6 +1,6 @@
 """Generate the examples of the API reference from real requests to the demo shop (``make examples``).
 
-Nothing is generated without ``BACKOFFICE_EXAMPLES=write``; ``test_reference.py`` checks the stored examples.
+Nothing is generated without ``EXAMPLES=write``; ``test_reference.py`` checks the stored examples.
 """
 
 import io
@@ -140,7 +140,7 @@ def find_operation_id(route: Route, version: str) -> str | None:
     return operation["operationId"] if operation else None
 
 
-@pytest.mark.skipif(os.environ.get("BACKOFFICE_EXAMPLES") != "write", reason="make examples writes them")
+@pytest.mark.skipif(os.environ.get("EXAMPLES") != "write", reason="make examples writes them")
 def test_examples_are_made(
     api: ApiClient, settings: Settings, tmp_path: Path, time_machine: TimeMachineFixture
 ) -> None:

@@ -1,6 +1,6 @@
 """Round-trip tests: random orders and customers are equal after an export and an import, in both formats.
 
-The test suite uses a few orders and customers. With ``BACKOFFICE_ROUND_TRIPS=1000``, the file has 1,000 rows.
+The test suite uses a few orders and customers. With ``ROUND_TRIPS=1000``, the file has 1,000 rows.
 """
 
 import os
@@ -33,7 +33,7 @@ from tests.support.types import Json, JsonObject
 
 pytestmark = pytest.mark.usefixtures("media_root")
 
-COUNT = int(os.environ.get("BACKOFFICE_ROUND_TRIPS", "60"))
+COUNT = int(os.environ.get("ROUND_TRIPS", "60"))
 WORDS = (
     "Mug", "=1+1", "+1", "-1", "@A", "\t=1", "＝1", "'x", "a;b", "a|b", "a\\b", "a\\;b|", "ÄÖ", "x, y", 'say "hi"',
     "two\nlines", "cr\rlf", "1; 2", "|", ";", "\\", "-5.00", "0012", "true", "日本",

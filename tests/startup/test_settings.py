@@ -1,6 +1,7 @@
 """Tests that an invalid setting prevents the start with a one-line error that names the variable."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -9,9 +10,11 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from backoffice.configuration import env
 from tests.support.servers.live import find_free_port
 
 SECONDS = 60
+OPERATORS = Path(settings.BASE_DIR, "docs", "operators.md")
 BAD = {
     "PORT": ("abc", "70000", "0", "-1"),
     "WEB_PROCESSES": ("x", "0"),
@@ -51,13 +54,18 @@ BAD = {
 
 def run_product(data: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a process of the product with these environment variables, and without the test run's own settings."""
-    ours = ("BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL", "PORT")
+    ours = ("BACKOFFICE_", env.CHECKED, "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL", "PORT")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    env = {**clean, "BACKOFFICE_DATA_DIR": str(data), "DJANGO_SETTINGS_MODULE": "backoffice.settings", **variables}
+    variables = {
+        **clean,
+        "BACKOFFICE_DATA_DIR": str(data),
+        "DJANGO_SETTINGS_MODULE": "backoffice.settings",
+        **variables,
+    }
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=settings.BASE_DIR,
-        env=env,
+        env=variables,
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -158,3 +166,25 @@ def test_a_part_that_does_not_answer_is_named_in_seconds(tmp_path: Path, variabl
     assert_one_sentence(ended, variable)
     assert "secret" not in ended.stderr
     assert not (tmp_path / "backoffice.sqlite3").exists() or variable != "DATABASE_URL"
+
+
+def test_an_unknown_variable_is_named_with_the_nearest_setting(tmp_path: Path) -> None:
+    ended = run_product(tmp_path, "manage.py", "version", BACKOFFICE_RATELIMIT="off", BACKOFFICE_COLOR="blue")
+
+    assert ended.returncode == 0
+    assert ended.stderr == (
+        "BACKOFFICE_COLOR is set, but Backoffice has no such setting. See docs/operators.md.\n"
+        "BACKOFFICE_RATELIMIT is set, but Backoffice has no such setting. Did you mean BACKOFFICE_RATE_LIMIT?\n"
+    )
+
+
+@pytest.mark.parametrize("database_url", ["", "postgres://a@b/c"])
+def test_every_variable_that_is_read_is_documented(tmp_path: Path, database_url: str) -> None:
+    code = "import backoffice.settings; from backoffice.configuration import env; print(*env.read_names)"
+
+    ended = run_product(tmp_path, "-c", code, DATABASE_URL=database_url)
+
+    tables = "".join(line for line in OPERATORS.read_text().splitlines() if line.startswith("| `"))
+    documented = {name for name in re.findall(r"`([A-Z_]+)`", tables) if name.startswith("BACKOFFICE_")}
+    assert {name for name in ended.stdout.split() if name.startswith("BACKOFFICE_")} == documented
+    assert {name for name in ended.stdout.split() if f"`{name}`" not in tables} == set()
