@@ -1,83 +1,104 @@
 """``make run``: run all processes (web, worker, scheduler and webhooks) in one terminal until Ctrl-C.
 
-The command checks everything that could prevent the start before it writes any data. It announces slow steps and shows
-how to log in. After that, the output contains only warnings and errors of the processes.
+The command checks everything that could prevent the start before it writes any data. It announces slow steps, and shows
+how to log in as soon as the web server responds. After that, the output contains only warnings and errors of the
+processes. This process does not load Django, so that it needs little memory.
 """
 
-import gc
+import http.client
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 from types import FrameType
 
 from django.core.exceptions import ImproperlyConfigured
 
 from backoffice.configuration import env
 
-ROOT = Path(__file__).resolve().parents[2]
 PROCESSES = ("serve", "worker", "scheduler", "webhooks")
-# Static files of libraries that no page uses, so they are not collected.
-IGNORED_STATIC_FILES = ["rest_framework", "xregexp", "gis"]
 # The number of seconds that processes have to finish their work before they are killed.
 STOP_SECONDS = 30.0
 
 
 def main() -> None:
     """Run all processes until Ctrl-C or SIGTERM. If a process ends, print its name and stop all other processes."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
     with env.exit_on_configuration_error():
-        _require_port()
-        _prepare()
-    # Loaded modules are needed until the end, so garbage collection would only slow down the exit after Ctrl-C.
-    gc.freeze()
-    sys.exit(_run())
+        require_port()
+    sys.exit(_Run().run())
 
 
-def _run() -> int:
-    """Start the processes, wait, and return 0 after a stop signal, or the exit code of the process that ended."""
-    stop_requested = False
+class _Run:
+    """The processes of ``make run``. Each process has its own session, so that Ctrl-C reaches only the parent."""
 
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal stop_requested
-        stop_requested = True
+    def __init__(self) -> None:
+        self.running: dict[str, subprocess.Popen[str]] = {}
+        self.is_stopped = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._stop)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
-    # Start each process in its own session, so that Ctrl-C reaches only this process, which then stops the others in
-    # order.
-    commands = {name: [sys.executable, "-m", f"backoffice.entrypoints.{name}"] for name in PROCESSES}
-    running = {
-        name: subprocess.Popen(command, cwd=ROOT, start_new_session=True)  # noqa: S603
-        for name, command in commands.items()
-    }
-    _print("Running until Ctrl-C.")
-    while not stop_requested and all(process.poll() is None for process in running.values()):
-        time.sleep(0.1)
-    ended = {name: process.returncode for name, process in running.items() if process.poll() is not None}
-    _print("\nStopping …" if stop_requested else f"{' and '.join(ended)} stopped unexpectedly; stopping all processes.")
-    _stop(running)
-    return 0 if stop_requested else next((code for code in ended.values() if code), 1)
+    def _stop(self, _signal: int, _frame: FrameType | None) -> None:
+        self.is_stopped = True
+        if preparation := self.running.get("prepare"):
+            preparation.terminate()
+
+    def run(self) -> int:
+        """Prepare, start all processes, and wait. Return 0 after a stop signal, otherwise a failed process's code."""
+        self._start("prepare", stdout=subprocess.PIPE)
+        login, _ = self.running["prepare"].communicate()
+        code = self.running.pop("prepare").returncode
+        if self.is_stopped:
+            _print("\nStopped.")
+            return 0
+        if code:
+            return code
+        # The preparation has warned of unknown variables, so the other processes need not.
+        os.environ[env.CHECKED] = "1"
+        _print("Starting the web server and the workers …")
+        for name in PROCESSES:
+            self._start(name)
+        while self._is_running() and not _is_answering():
+            time.sleep(0.1)
+        if self._is_running():
+            _print(f"{login}Running until Ctrl-C.")
+        while self._is_running():
+            time.sleep(0.1)
+        return self._end()
+
+    def _start(self, name: str, stdout: int | None = None) -> None:
+        command = [sys.executable, "-m", f"backoffice.entrypoints.{name}"]
+        self.running[name] = subprocess.Popen(  # noqa: S603
+            command, cwd=env.ROOT, start_new_session=True, stdout=stdout, text=True
+        )
+
+    def _is_running(self) -> bool:
+        return not self.is_stopped and all(process.poll() is None for process in self.running.values())
+
+    def _end(self) -> int:
+        ended = {name: process.returncode for name, process in self.running.items() if process.poll() is not None}
+        unexpected = f"{' and '.join(ended)} stopped unexpectedly; stopping all processes."
+        _print("\nStopping …" if self.is_stopped else unexpected)
+        for process in self.running.values():
+            process.terminate()
+        until = time.monotonic() + STOP_SECONDS
+        for name, process in self.running.items():
+            try:
+                process.wait(max(0.1, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                _print(f"{name} did not stop within {STOP_SECONDS:.0f} seconds and is killed.")
+                os.killpg(process.pid, signal.SIGKILL)
+        return 0 if self.is_stopped else next((code for code in ended.values() if code), 1)
 
 
-def _stop(running: dict[str, subprocess.Popen[bytes]]) -> None:
-    for process in running.values():
-        process.terminate()
-    until = time.monotonic() + STOP_SECONDS
-    for name, process in running.items():
-        try:
-            process.wait(max(0.1, until - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            _print(f"{name} did not stop within {STOP_SECONDS:.0f} seconds and is killed.")
-            os.killpg(process.pid, signal.SIGKILL)
+def _get_address() -> tuple[str, int]:
+    return env.get_text("HOST", "127.0.0.1"), env.get_integer("PORT", 8000, least=1, most=65_535)
 
 
-def _require_port() -> None:
+def require_port() -> None:
     """Raise an error if the port is in use, so that a second instance never changes the data of the first instance."""
-    host, port = env.get_text("HOST", "127.0.0.1"), env.get_integer("PORT", 8000, least=1, most=65_535)
+    host, port = _get_address()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -89,27 +110,17 @@ def _require_port() -> None:
             ) from None
 
 
-def _prepare() -> None:
-    import django
-    from django.conf import settings
-    from django.core.management import call_command
-
-    django.setup()
-    from django.db import connections
-
-    from backoffice import startup_checks
-
-    startup_checks.check_services()
-    _print("Preparing the database …")
-    call_command("migrate", verbosity=0)
-    _print("Collecting static files …")
-    call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=IGNORED_STATIC_FILES)
-    if env.get_text("DATABASE_URL"):
-        # An existing database contains real data, so do not create a demo shop or a token in the database.
-        _print(f"\n  Panel  {settings.BASE_URL}/admin/   (create a login: manage.py createsuperuser)\n")
-    else:
-        call_command("demo", first=True)
-    connections.close_all()
+def _is_answering() -> bool:
+    """Return True if the web server responds. A server that listens on all addresses also listens on loopback."""
+    host, port = _get_address()
+    connection = http.client.HTTPConnection({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port, timeout=10)
+    try:
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 def _print(text: str) -> None:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,12 +18,12 @@ from django.db import connection
 from playwright.sync_api import Browser, Page, Response
 
 from tests.support.servers.live import find_free_port
-from tests.support.timing import get_time_limit
+from tests.support.timing import get_time_limit, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("product")]
 
 COLD_BYTES, WARM_BYTES = 350_000, 40_000
-OURS = ("BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL")
+OURS = ("BACKOFFICE_", "_BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL")
 
 
 class ProductProcess:
@@ -34,9 +33,10 @@ class ProductProcess:
         clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
         paths = {"BACKOFFICE_DATA_DIR": str(folder / "data"), "BACKOFFICE_STATIC_ROOT": str(folder / "static")}
         self.env = {**clean, **paths, "PORT": str(self.port), "WORKERS": "1", "WEB_PROCESSES": "1", **variables}
-        self.output = ""
+        self.output = self.interrupted_output = ""
 
-    def start(self) -> None:
+    def start(self, until: str = "Running until Ctrl-C.") -> None:
+        """Start the processes and wait for a line of the output. The last line means that the web server responds."""
         with (self.folder / "output").open("w") as file:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "backoffice.entrypoints.run_all"],
@@ -46,28 +46,29 @@ class ProductProcess:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        for _ in range(2400):
-            assert self.process.poll() is None, (self.folder / "output").read_text()
-            try:
-                urllib.request.urlopen(f"{self.url}/healthz", timeout=5)
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.2)
-            else:
-                return
-        raise AssertionError("the product did not start")
+        wait_until(self.read_output, lambda output: until in output or self.process.poll() is not None, seconds=480)
+        assert self.process.poll() is None, self.read_output()
+
+    def read_output(self) -> str:
+        return (self.folder / "output").read_text()
 
     def stop(self) -> float:
         before = time.monotonic()
-        self.process.send_signal(signal.SIGINT)
+        os.killpg(self.process.pid, signal.SIGINT)
         assert self.process.wait(60) == 0
-        self.output = (self.folder / "output").read_text()
+        self.output = self.read_output()
         return time.monotonic() - before
 
 
 @pytest.fixture(scope="module")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProductProcess]:
+    """Start the product, stop it while it creates the demo shop, and start it again."""
     running = ProductProcess(tmp_path_factory.mktemp("product"))
+    running.start(until="Creating the demo shop …")
+    running.stop()
+    running.interrupted_output = running.output
     running.start()
+    assert urllib.request.urlopen(f"{running.url}/healthz", timeout=60).status == 200
     yield running
     running.stop()
 
@@ -80,7 +81,7 @@ def read_printed(output: str, label: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def owner(product: ProductProcess, browser: Browser) -> Iterator[Page]:
-    email, password = read_printed((product.folder / "output").read_text(), "Login")
+    email, password = read_printed(product.read_output(), "Login")
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{product.url}/accounts/login/")
@@ -160,11 +161,16 @@ def test_the_login_page_goes_out_as_it_is(product: ProductProcess) -> None:
         assert response.headers.get("Content-Encoding") is None
 
 
+def test_a_start_can_be_interrupted(product: ProductProcess) -> None:
+    assert product.interrupted_output.splitlines()[-3:] == ["Creating the demo shop …", "", "Stopped."]
+    assert read_printed(product.read_output(), "Access token")[0].startswith("bko_")
+
+
 def test_the_product_stops_at_once_prints_little_and_issues_one_token(product: ProductProcess) -> None:
     seconds = product.stop()
     first = product.output
     product.start()
-    second = (product.folder / "output").read_text()
+    second = product.read_output()
 
     lines = [line for line in first.splitlines() if line]
     assert seconds < get_time_limit(3), f"{seconds:.1f} s"
@@ -172,6 +178,7 @@ def test_the_product_stops_at_once_prints_little_and_issues_one_token(product: P
         "Preparing the database …",
         "Collecting static files …",
         "Creating the demo shop …",
+        "Starting the web server and the workers …",
         "Running until Ctrl-C.",
         "Stopping …",
     ], first

@@ -42,7 +42,7 @@ class Command(BaseCommand):
         now = timezone.now()
         with transaction.atomic():
             existing_shop = Shop.objects.filter(domain=DOMAIN).first()
-            if existing_shop is None and not options["json"]:
+            if existing_shop is None and not (options["json"] or options["first"]):
                 self.stdout.write("Creating the demo shop …")
             shop = existing_shop or _make_shop(now)
             installation = _ensure_installation(shop, now)
