@@ -27,6 +27,7 @@ from tests.support import factories, services
 from tests.support.api_client import ApiClient, ClientWith
 from tests.support.databases.deadlocks import Deadlocks
 from tests.support.databases.event_triggers import drop_event_triggers
+from tests.support.databases.templates import use_template
 from tests.support.second_database import is_in_second_run, uses_database
 from tests.support.shared_shop import SHARED, SharedShop, get_fill, make_acme, uses_shop
 
@@ -40,12 +41,14 @@ DEADLOCKS = pytest.StashKey[Deadlocks]()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _temporary_storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Store the tests' files in a temporary folder, and do not scan the panel's static files."""
+def _test_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Store the tests' files in a temporary folder, hash cheaply, and do not scan the panel's static files."""
     folder = tmp_path_factory.mktemp("files")
-    # With finders, WhiteNoise would scan all static files for each client that a test creates.
     with override_settings(
-        STORAGES={**settings.STORAGES, **get_storage_settings("", folder)}, WHITENOISE_USE_FINDERS=False
+        STORAGES={**settings.STORAGES, **get_storage_settings("", folder)},
+        PASSWORD_HASHERS=["tests.support.password_hasher.CheapArgon2PasswordHasher"],
+        # With finders, WhiteNoise would scan all static files for each client that a test creates.
+        WHITENOISE_USE_FINDERS=False,
     ):
         yield
 
@@ -121,6 +124,13 @@ def use_empty_caches(settings: Settings) -> None:
     render_cache.cache.clear()
     # The next test's token may have the same id and, if the time does not move, the same versions.
     access_cache.clear()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings: None, pytestconfig: pytest.Config) -> Iterator[None]:
+    """Create the test database from a template."""
+    with use_template(pytestconfig.cache.mkdir("databases")):
+        yield
 
 
 @pytest.fixture(scope="session")

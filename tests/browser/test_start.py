@@ -62,7 +62,7 @@ class ProductProcess:
 
 @pytest.fixture(scope="module")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProductProcess]:
-    """Start the product, stop it while it creates the demo shop, and start it again."""
+    """Start the product, stop it while it creates the demo shop, and start it again for the other tests."""
     running = ProductProcess(tmp_path_factory.mktemp("product"))
     running.start(until="Creating the demo shop …")
     running.stop()
@@ -163,7 +163,6 @@ def test_the_login_page_goes_out_as_it_is(product: ProductProcess) -> None:
 
 def test_a_start_can_be_interrupted(product: ProductProcess) -> None:
     assert product.interrupted_output.splitlines()[-3:] == ["Creating the demo shop …", "", "Stopped."]
-    assert read_printed(product.read_output(), "Access token")[0].startswith("bko_")
 
 
 def test_the_product_stops_at_once_prints_little_and_issues_one_token(product: ProductProcess) -> None:

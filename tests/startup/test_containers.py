@@ -132,11 +132,15 @@ def test_the_commands_of_the_image_run_in_a_new_root(tmp_path: Path) -> None:
     root = tmp_path / "root"
     packages = "ca-certificates,python3,python3-pip,python3-venv,python-is-python3"
     subprocess.run(["debootstrap", "--variant=minbase", f"--include={packages}", "trixie", root], check=True)
-    shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+    # Use the network and the package index as this machine does.
+    for path in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt", "etc/pip.conf"):
+        if Path("/", path).exists():
+            shutil.copy(Path("/", path), root / path)
     (root / "app").mkdir()
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     files = [name for name in tracked.stdout.split("\0") if name and not name.startswith((".", "tests/", "benchmarks/"))]
-    environment = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "PIP_BREAK_SYSTEM_PACKAGES": "1"}
+    environment = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_", "SSL_"))}
+    environment |= {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "PIP_BREAK_SYSTEM_PACKAGES": "1"}
 
     def run(command: str, *, user: str = "0:0") -> None:
         arguments = ["chroot", f"--userspec={user}", str(root), "/bin/sh", "-ec", f"cd /app; {command}"]

@@ -52,8 +52,6 @@ def test_the_header_is_ignored_without_trusted_proxies(settings: Settings) -> No
 
 @pytest.mark.django_db
 def test_failed_logins_lock_out_only_their_client_and_are_logged(shop: Shop, settings: Settings) -> None:
-    # With a fast hasher, thirty failed logins take less than a minute, even on a busy machine.
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     member = factories.make_member(shop, "orders")
     member.set_password("a long password")
     member.save()
