@@ -28,6 +28,7 @@ from tests.support.api_client import ApiClient, ClientWith
 from tests.support.databases.deadlocks import Deadlocks
 from tests.support.databases.event_triggers import drop_event_triggers
 from tests.support.databases.templates import use_template
+from tests.support.quick import is_in_quick_run
 from tests.support.second_database import is_in_second_run, uses_database
 from tests.support.shared_shop import SHARED, SharedShop, get_fill, make_acme, uses_shop
 
@@ -256,6 +257,19 @@ def node_packages() -> Path:
 def pytest_addoption(parser: pytest.Parser) -> None:
     help_text = "only what can differ by database (tests/support/second_database.py)"
     parser.addoption("--second-database", action="store_true", help=help_text)
+    parser.addoption("--quick", action="store_true", help="only the main flows of each app (tests/support/quick.py)")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say how long a long run takes, unless files or tests are named."""
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS or config.option.markexpr == "soak":
+        return None
+    minutes = 3 if config.getoption("quick") else 10 if config.getoption("second_database") else 15
+    return f"These tests take about {minutes} minutes on two idle cores."
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if config.getoption("quick") and not is_in_quick_run(collection_path) else None
 
 
 def is_in_pooled_run(item: pytest.Item) -> bool:

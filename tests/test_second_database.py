@@ -7,8 +7,9 @@ import pytest
 from tests.support.second_database import PATHS, TESTS, is_in_second_run
 
 
-def make_item(path: str, *markers: str, fixtures: tuple[str, ...] = ("db",)) -> pytest.Item:
+def make_item(path: str, *markers: str, fixtures: tuple[str, ...] = ("db",), name: str = "test_x") -> pytest.Item:
     item: Any = SimpleNamespace(
+        name=name,
         path=Path(TESTS / path),
         fixturenames=fixtures,
         get_closest_marker=lambda name: name if name in markers else None,
@@ -25,6 +26,8 @@ def test_every_path_exists() -> None:
     [
         (make_item("orders/test_orders.py"), True),
         (make_item("jobs/test_jobs.py"), True),
+        (make_item("jobs/test_workers.py", name="test_x[redis]"), True),
+        (make_item("jobs/test_workers.py", name="test_x[filesystem]"), False),
         (make_item("faults/test_outages.py", "browser"), False),
         (make_item("orders/test_orders.py", fixtures=()), False),
         (make_item("orders/test_orders.py", "django_db", fixtures=()), True),

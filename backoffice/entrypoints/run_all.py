@@ -113,7 +113,8 @@ def require_port() -> None:
 def _is_answering() -> bool:
     """Return True if the web server responds. A server that listens on all addresses also listens on loopback."""
     host, port = _get_address()
-    connection = http.client.HTTPConnection({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port, timeout=10)
+    loopback = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - nothing is bound
+    connection = http.client.HTTPConnection(loopback, port, timeout=10)
     try:
         connection.request("GET", "/healthz")
         return connection.getresponse().status == http.client.OK

@@ -8,13 +8,13 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-import tomllib
 import yaml
 from django.conf import settings
 from django.core.management import get_commands
@@ -137,8 +137,14 @@ def test_the_commands_of_the_image_run_in_a_new_root(tmp_path: Path) -> None:
         if Path("/", path).exists():
             shutil.copy(Path("/", path), root / path)
     (root / "app").mkdir()
+    run_dockerfile(root)
+
+
+def run_dockerfile(root: Path) -> None:
+    """Run the instructions of both stages in one root, and then commands of the product as the image's user."""
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
-    files = [name for name in tracked.stdout.split("\0") if name and not name.startswith((".", "tests/", "benchmarks/"))]
+    left_out = (".", "tests/", "benchmarks/")
+    files = [name for name in tracked.stdout.split("\0") if name and not name.startswith(left_out)]
     environment = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_", "SSL_"))}
     environment |= {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "PIP_BREAK_SYSTEM_PACKAGES": "1"}
 
