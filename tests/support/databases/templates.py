@@ -17,8 +17,6 @@ from django.conf import settings
 from django.db import connection
 from django.db.backends.base.creation import BaseDatabaseCreation
 
-PREFIX = "backoffice_template_"
-
 
 @contextmanager
 def use_template(folder: Path) -> Iterator[None]:
@@ -29,11 +27,17 @@ def use_template(folder: Path) -> Iterator[None]:
     def create_test_db(creation: BaseDatabaseCreation, *args: Any, **options: Any) -> str:
         with (folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            return create(folder, PREFIX + _hash_code(), lambda: original(creation, *args, **options))
+            return create(folder, _get_prefix(), _hash_code(), lambda: original(creation, *args, **options))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BaseDatabaseCreation, "create_test_db", create_test_db)
         yield
+
+
+def _get_prefix() -> str:
+    """Return the start of the names of this checkout's templates, so that no other checkout drops them."""
+    owner = f"{settings.BASE_DIR} {connection.settings_dict['USER']}"
+    return f"backoffice_template_{hashlib.sha256(owner.encode()).hexdigest()[:8]}_"
 
 
 def _hash_code() -> str:
@@ -46,19 +50,19 @@ def _hash_code() -> str:
     return digest.hexdigest()[:16]
 
 
-def _create_on_sqlite(folder: Path, name: str, create: Callable[[], str]) -> str:
-    template = folder / f"{name}.sqlite3"
+def _create_on_sqlite(folder: Path, prefix: str, code: str, create: Callable[[], str]) -> str:
+    template = folder / f"{prefix}{code}.sqlite3"
     if not template.exists():
         created = create()
-        for old in folder.glob(f"{PREFIX}*"):
+        for old in folder.glob(f"{prefix}*"):
             old.unlink()
         with connection.cursor() as cursor:
             cursor.execute("VACUUM INTO %s", [str(template.with_suffix(".new"))])
         template.with_suffix(".new").rename(template)
         return created
 
-    def copy(creation: BaseDatabaseCreation, *_: object) -> str:
-        database = creation._get_test_db_name()
+    def copy(creation: Any, *_: object) -> str:
+        database: str = creation._get_test_db_name()
         for suffix in ("", "-wal", "-shm"):
             Path(database + suffix).unlink(missing_ok=True)
         shutil.copy(template, database)
@@ -69,19 +73,20 @@ def _create_on_sqlite(folder: Path, name: str, create: Callable[[], str]) -> str
         return create()
 
 
-def _create_on_postgres(_folder: Path, name: str, create: Callable[[], str]) -> str:
-    creation = connection.creation
+def _create_on_postgres(_folder: Path, prefix: str, code: str, create: Callable[[], str]) -> str:
+    creation: Any = connection.creation
+    template = prefix + code
     with creation._nodb_cursor() as cursor:
-        cursor.execute("SELECT datname FROM pg_database WHERE datname LIKE %s", [f"{PREFIX}%"])
+        cursor.execute("SELECT datname FROM pg_database WHERE datname LIKE %s", [f"{prefix}%"])
         existing = {datname for (datname,) in cursor.fetchall()}
-    if name not in existing:
+    if template not in existing:
         created = create()
         connection.close()
         with creation._nodb_cursor() as cursor:
             for old in existing:
                 cursor.execute(f"DROP DATABASE IF EXISTS {old}")
-            cursor.execute(f"CREATE DATABASE {name} TEMPLATE {connection.ops.quote_name(created)}")
+            cursor.execute(f"CREATE DATABASE {template} TEMPLATE {connection.ops.quote_name(created)}")
         return created
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(connection.settings_dict["TEST"], "TEMPLATE", name)
+        patch.setitem(connection.settings_dict["TEST"], "TEMPLATE", template)
         return create()
