@@ -32,9 +32,9 @@ def get_database_settings(data_dir: Path) -> dict[str, Any]:
     database = env.convert_database_url(env.get_url("DATABASE_URL", default, SCHEMES, bare=SCHEMES, allow_several=True))
     options = database.setdefault("OPTIONS", {})
     if database["ENGINE"] == "django.db.backends.sqlite3":
-        # This backend retries soon to begin a transaction. SQLite itself would let some writers wait for seconds.
         # Not used, but a known name (``env.warn_about_unknown_names``).
         env.get_flag("BACKOFFICE_DATABASE_POOLER", default=False)
+        # This backend retries soon to begin a transaction. SQLite itself would let some writers wait for seconds.
         database["ENGINE"] = "backoffice.sqlite"
         # Lock at the start of a write transaction, because a transaction that starts as a reader might fail to get the
         # lock later.
