@@ -5,6 +5,7 @@ message only causes a delay. ``docs/operations.md`` explains the settings.
 """
 
 import os
+import sys
 from typing import Any
 
 from celery import Celery
@@ -13,8 +14,10 @@ from celery.signals import (
     celeryd_after_setup,
     celeryd_init,
     import_modules,
+    task_prerun,
     worker_process_init,
     worker_process_shutdown,
+    worker_shutting_down,
 )
 from celery.utils.nodenames import gethostname, nodename
 from django.conf import settings
@@ -63,6 +66,8 @@ app.conf.update(
     accept_content=["json"],
     timezone="UTC",
     beat_schedule_filename=str(settings.DATA_DIR / "beat-schedule"),
+    # Celery would close the database connection before and after each task, even if it is persistent.
+    CELERY_DB_REUSE_MAX=sys.maxsize,
 )
 
 
@@ -72,9 +77,11 @@ def _declare_tasks(**_: object) -> None:
     import django
 
     django.setup()
+    from apps.core.jobs.worker_shutdown import announce_shutdown
     from backoffice.celery_tasks import declare_tasks
 
     declare_tasks(app)
+    worker_shutting_down.connect(announce_shutdown)
 
 
 @celeryd_init.connect
@@ -115,6 +122,13 @@ def _reset_connections(**_: object) -> None:
     for connection in connections.all(initialized_only=True):
         connection.inc_thread_sharing()
         connection.connection = None
+
+
+@task_prerun.connect
+def _close_broken_connections(**_: object) -> None:
+    from django.db import close_old_connections
+
+    close_old_connections()
 
 
 if settings.TRACES_ENDPOINT:

@@ -14,6 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from apps.core.jobs import queue
 from apps.core.jobs.job_tasks import get_queue, tasks
 from apps.core.jobs.periodic_tasks import Every, periodic_tasks, run_periodic_task
+from apps.webhooks.domain.engine.dispatcher import notify, runner
 
 # The clocks of the scheduler and the workers may differ by this many seconds. The scheduler sets the expiry time of a
 # message, and the worker checks it. If no worker is running, messages expire after this time.
@@ -54,13 +55,15 @@ class PeriodicTask(Task):  # type: ignore[misc]
     """The base class of periodic tasks."""
 
     abstract = True
+    # The signature of the declared function differs from the signature of the task.
+    typing = False
 
     def __call__(self) -> None:
         run_periodic_task(self.name)
 
 
 def declare_tasks(app: Celery) -> None:
-    """Create a Celery task for each job task and each periodic task, and schedule the periodic tasks.
+    """Create a Celery task for each job task, each periodic task and the delivery of webhooks, and fill the schedule.
 
     Raises:
         ImproperlyConfigured: A task route matches no task.
@@ -69,6 +72,8 @@ def declare_tasks(app: Celery) -> None:
         app.task(task.run, base=JobTask, name=name, shared=False, lazy=False)
     for name, periodic_task in periodic_tasks.items():
         app.task(periodic_task.run, base=PeriodicTask, name=name, shared=False, lazy=False)
+    # The message only asks for a run, so it is not kept until the run has ended.
+    app.task(runner.deliver, name=notify.DELIVER, acks_late=False, shared=False, lazy=False)
     app.conf.beat_schedule.update(build_schedule())
     for pattern in settings.TASK_ROUTES_OF_OPERATOR:
         if not any(fnmatchcase(name, pattern) for name in app.tasks):
@@ -87,6 +92,11 @@ def build_schedule() -> dict[str, dict[str, Any]]:
                 "schedule": _get_schedule(every, place / len(names)),
                 "options": {"expires": MAX_CLOCK_DIFFERENCE + expiry},
             }
+    schedule[notify.DELIVER] = {
+        "task": notify.DELIVER,
+        "schedule": timedelta(seconds=notify.SCHEDULE_SECONDS),
+        "options": {"expires": MAX_CLOCK_DIFFERENCE + notify.SCHEDULE_SECONDS},
+    }
     return schedule
 
 

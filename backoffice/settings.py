@@ -115,6 +115,8 @@ TASK_ROUTES = {
 # A subscription with selected fields does not receive the same payload again within this many seconds. 0 means that
 # every payload is sent.
 WEBHOOK_DEBOUNCE_SECONDS = env.get_integer("BACKOFFICE_WEBHOOK_DEBOUNCE_SECONDS", 5, most=60)
+# How many processes of all workers deliver webhooks at the same time.
+WEBHOOK_RUNS = env.get_integer("BACKOFFICE_WEBHOOK_RUNS", 1, least=1, most=32)
 # The maximum number of deliveries per second in a replay.
 WEBHOOK_REPLAYS_PER_SECOND = env.get_integer("BACKOFFICE_WEBHOOK_REPLAYS_PER_SECOND", 50, least=1, most=1000)
 # If a subscription that an app created fails for hours, it is deleted (True) or disabled (False).

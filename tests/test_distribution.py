@@ -63,5 +63,4 @@ def test_scaling_page_counts_server_statements() -> None:
     source = "".join(path.read_text() for path in Path(settings.BASE_DIR, "apps").rglob("*.py"))
 
     assert len(re.findall(r"SKIP LOCKED|skip_locked=True", source)) == get_documented_count("`SKIP LOCKED`")
-    assert len(re.findall(r"NOTIFY \{", source)) == get_documented_count("`LISTEN`/`NOTIFY`")
     assert source.count("pg_export_snapshot()") == get_documented_count("`pg_export_snapshot`")

@@ -1,4 +1,4 @@
-"""Background tasks for webhooks: replays and erasure requests. The dispatcher sends deliveries without tasks."""
+"""Background jobs for webhooks: replays and erasure requests. ``engine.dispatcher`` sends deliveries without jobs."""
 
 from django.utils.translation import gettext_lazy
 

@@ -1,4 +1,4 @@
-"""``make run``: run all processes (web, worker, scheduler and webhooks) in one terminal until Ctrl-C.
+"""``make run``: run all processes (web and a worker with the scheduler) in one terminal until Ctrl-C.
 
 The command checks everything that could prevent the start before it writes any data. It announces slow steps, and shows
 how to log in as soon as the web server responds. After that, the output contains only warnings and errors of the
@@ -18,7 +18,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from backoffice.configuration import env
 
-PROCESSES = ("serve", "worker", "scheduler", "webhooks")
+# The processes with their arguments. ``-B`` runs the scheduler as a part of the worker.
+PROCESSES = {"serve": (), "worker": ("-B",)}
 # The number of seconds that processes have to finish their work before they are killed.
 STOP_SECONDS = 30.0
 
@@ -56,9 +57,9 @@ class _Run:
             return code
         # The preparation has warned of unknown variables, so the other processes need not.
         os.environ[env.CHECKED] = "1"
-        _print("Starting the web server and the workers …")
-        for name in PROCESSES:
-            self._start(name)
+        _print("Starting the web server and the worker …")
+        for name, arguments in PROCESSES.items():
+            self._start(name, *arguments)
         while self._is_running() and not _is_answering():
             time.sleep(0.1)
         if self._is_running():
@@ -67,8 +68,8 @@ class _Run:
             time.sleep(0.1)
         return self._end()
 
-    def _start(self, name: str, stdout: int | None = None) -> None:
-        command = [sys.executable, "-m", f"backoffice.entrypoints.{name}"]
+    def _start(self, name: str, *arguments: str, stdout: int | None = None) -> None:
+        command = [sys.executable, "-m", f"backoffice.entrypoints.{name}", *arguments]
         self.running[name] = subprocess.Popen(  # noqa: S603
             command, cwd=env.ROOT, start_new_session=True, stdout=stdout, text=True
         )

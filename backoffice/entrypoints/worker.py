@@ -1,5 +1,7 @@
 """``python -m backoffice.entrypoints.worker``: the Celery worker, with ``WORKERS`` concurrent jobs.
 
+The worker has one process more than ``WORKERS``, because a run that delivers webhooks may keep a process busy.
+
 Arguments are options of Celery's worker, such as ``-Q bulk`` or ``--concurrency 4``.
 """
 
@@ -26,11 +28,14 @@ def main() -> None:
         # contain only the key of a job row. Also suppress the message that a stop was requested.
         warnings.filterwarnings("ignore", category=SecurityWarning)
         worker.safe_say = lambda *_: None
-        # Loaded modules are never freed, so exclude them from garbage collection in this process and in all forks.
+        # Load all tasks before the fork, so that the processes share their memory. Loaded modules are never freed, so
+        # exclude them from garbage collection, which would copy the shared memory.
+        app.loader.import_default_modules()
+        gc.collect()
         gc.freeze()
         app.worker_main(
             [
-                *("--quiet", "worker", "--loglevel", "WARNING", "--concurrency", str(settings.WORKERS)),
+                *("--quiet", "worker", "--loglevel", "WARNING", "--concurrency", str(settings.WORKERS + 1)),
                 *("--without-gossip", "--without-mingle"),
                 *sys.argv[1:],
             ]

@@ -1,6 +1,6 @@
 """Check the processes on this machine.
 
-Run ``python -m backoffice.observability.heartbeat web|worker|scheduler|webhooks``.
+Run ``python -m backoffice.observability.heartbeat web|worker|scheduler``.
 
 Container and service managers run this command. The command sends a request to the web server. The other processes
 accept no requests, so they touch a file every few seconds, and the command checks the age of the file.
@@ -26,7 +26,7 @@ from django.conf import settings
 
 from backoffice.configuration.env import exit_on_configuration_error
 
-PROCESS_ROLES = ("web", "worker", "scheduler", "webhooks")
+PROCESS_ROLES = ("web", "worker", "scheduler")
 HEARTBEAT_SECONDS = 10.0
 # A process that has not touched its file for this many seconds counts as hung.
 MAX_SILENCE_SECONDS = 60.0

@@ -3,7 +3,7 @@
 Run: ``python -m benchmarks.delivery [--deliveries 20000] [--only fan_out,hang,…]``
 
 The command creates a database on the PostgreSQL server in ``DATABASE_URL`` and drops it afterwards. Without
-``DATABASE_URL``, it uses SQLite. Endpoints, database and dispatchers share the machine. Ratios within one run and CPU
+``DATABASE_URL``, it uses SQLite. Workers use the empty broker in ``BROKER_URL``. Endpoints, database, broker and workers share the machine. Ratios within one run and CPU
 times are reproducible, but absolute numbers are not. The command prints one line of JSON per measurement.
 """
 
@@ -31,8 +31,9 @@ def main() -> int:
         "fan_out": lambda: measurements.measure_fan_out(count),
         "one_worker": lambda: measurements.measure_rate(count, 1, 10),
         "two_workers": lambda: measurements.measure_rate(count, 2, 11),
+        "idle": lambda: measurements.measure_idle_latency(20),
         "latency": lambda: measurements.measure_latency(min(count, 5000)),
-        "hang": lambda: measurements.measure_hang(count, 9, 1, 20),
+        "hang": lambda: measurements.measure_hang(count, 99, 1, 20),
         "thousand": lambda: measurements.measure_hang(count, 900, 100, 30),
         "shops": lambda: measurements.measure_shops(count),
         "backlog": lambda: backlog.measure_backlog(options.rows),

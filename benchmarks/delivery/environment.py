@@ -1,4 +1,4 @@
-"""Create the benchmark's database, shops with subscriptions, and events, and run dispatchers."""
+"""Create the benchmark's database, shops with subscriptions, and events, and run workers."""
 
 import os
 import shutil
@@ -112,12 +112,19 @@ def fan_out_all() -> int:
 
 
 @contextmanager
-def run_dispatchers(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Run dispatchers in separate processes within the block."""
+def run_workers(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Run Celery workers with one process each, and a scheduler in the first worker, within the block."""
+    from apps.webhooks.domain.engine.dispatcher import notify
+
+    command = [sys.executable, "-m", "backoffice.entrypoints.worker", "-Q", "webhooks", "--concurrency", "1"]
+    environment = {**os.environ, "BACKOFFICE_WEBHOOK_RUNS": str(count)}
     running = [
-        subprocess.Popen([sys.executable, "manage.py", "run_webhooks"], cwd=ROOT, env=os.environ) for _ in range(count)
+        subprocess.Popen([*command, *names, *scheduler], cwd=ROOT, env=environment)
+        for names, scheduler in ((["-n", f"{number}@%h"], ["-B"] if number == 0 else []) for number in range(count))
     ]
     try:
+        for _ in running:
+            notify.send_message()
         yield running
     finally:
         for process in running:
@@ -127,22 +134,38 @@ def run_dispatchers(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def get_processor_seconds(process: subprocess.Popen[bytes]) -> float:
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    """Return the CPU time of a worker and its processes."""
+    return sum(_get_processor_seconds(pid) for pid in _get_processes(process))
+
+
+def _get_processor_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def _get_processes(process: subprocess.Popen[bytes]) -> list[int]:
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return [process.pid, *map(int, children)]
+
+
 def get_memory_mb(process: subprocess.Popen[bytes]) -> float:
-    """Return the peak memory of a process in megabytes."""
-    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    """Return the peak memory of the largest process of a worker in megabytes."""
+    return max(_get_memory_mb(pid) for pid in _get_processes(process))
+
+
+def _get_memory_mb(pid: int) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
 def warm_up(receivers: Receivers, shop: Any) -> None:
-    """Wait until the dispatchers have sent a first delivery, and delete this delivery."""
+    """Wait until the workers have sent a first delivery, and delete this delivery."""
     from apps.core.tenancy.scope import all_shops_scope
+    from apps.webhooks.domain.engine.dispatcher import notify
     from apps.webhooks.models import Delivery
 
     fill_events(shop, 1)
+    notify.send_message()
     wait_for_arrivals(receivers, 1)
     receivers.ask("take")
     time.sleep(1)

@@ -14,7 +14,7 @@ from benchmarks.delivery.environment import (
     get_percentile,
     get_processor_seconds,
     get_rate,
-    run_dispatchers,
+    run_workers,
     wait_for_arrivals,
     warm_up,
 )
@@ -37,14 +37,14 @@ def measure_fan_out(count: int) -> dict[str, Any]:
 
 
 def measure_rate(count: int, workers: int, number: int) -> dict[str, Any]:
-    """Measure how fast one or more dispatchers send waiting deliveries to ten endpoints."""
+    """Measure how fast one or more workers send waiting deliveries to ten endpoints."""
     receivers = Receivers(10)
     shop = create_shop_with_subscriptions(number, [f"http://127.0.0.1:{port}/{port}" for port in receivers.ports])
     fill_events(shop, count // 10)
     fan_out_all()
     before = uvloop.run(floor(receivers.ports))
     receivers.ask("take")
-    with run_dispatchers(workers) as running:
+    with run_workers(workers) as running:
         wait_for_arrivals(receivers, 1)
         started = sum(get_processor_seconds(process) for process in running)
         wait_for_arrivals(receivers, count)
@@ -68,6 +68,34 @@ def measure_rate(count: int, workers: int, number: int) -> dict[str, Any]:
     return results
 
 
+def measure_idle_latency(count: int) -> dict[str, Any]:
+    """Measure the time from a commit to the arrival of the request if no run is in progress."""
+    from django.utils import timezone
+
+    from apps.content.domain.blogs import create_blog
+    from apps.core.tenancy.models import Shop
+    from apps.core.tenancy.scope import shop_scope
+
+    receivers = Receivers(1)
+    shop = create_shop_with_subscriptions(2, [f"http://127.0.0.1:{receivers.ports[0]}/"])
+    moments = []
+    with run_workers(1):
+        warm_up(receivers, shop)
+        for number in range(count):
+            time.sleep(3)
+            with shop_scope(Shop.objects.get(pk=shop.pk)):
+                create_blog({"title": "Idle", "handle": f"i{number}"}, actor="system", at=timezone.now())
+            committed = time.time()
+            wait_for_arrivals(receivers, 1)
+            moments.append(max(0.0, receivers.ask("take")[0][0] - committed))
+    receivers.stop()
+    delete_deliveries()
+    return {
+        "p50_ms": round(get_percentile(moments, 0.5) * 1000),
+        "p90_ms": round(get_percentile(moments, 0.9) * 1000),
+    }
+
+
 def measure_latency(count: int) -> dict[str, Any]:
     """Measure the time from the event to the end of the first attempt, at 500 events per second."""
     from django.utils import timezone
@@ -78,7 +106,7 @@ def measure_latency(count: int) -> dict[str, Any]:
 
     receivers = Receivers(1)
     shop = create_shop_with_subscriptions(3, [f"http://127.0.0.1:{receivers.ports[0]}/"], include_fields=["title"])
-    with run_dispatchers(1):
+    with run_workers(1):
         warm_up(receivers, shop)
         began = time.time()
         with shop_scope(Shop.objects.get(pk=shop.pk)):
@@ -123,7 +151,7 @@ def measure_hang(count: int, healthy: int, hanging: int, number: int) -> dict[st
         )
         fill_events(shop, count // healthy)
         fan_out_all()
-        with run_dispatchers(1):
+        with run_workers(1):
             until = time.time() + 120
             while time.time() < until:
                 arrival_count = receivers.ask("count")
@@ -146,7 +174,7 @@ def measure_shops(count: int) -> dict[str, Any]:
     receivers = Receivers(1)
     uri = f"http://127.0.0.1:{receivers.ports[0]}"
     shops = [create_shop_with_subscriptions(1000 + number, [f"{uri}/{number}"]) for number in range(50)]
-    with run_dispatchers(1):
+    with run_workers(1):
         warm_up(receivers, shops[0])
         fill_events(shops[0], int(count * 0.9))
         for shop in shops[1:]:

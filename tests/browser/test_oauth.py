@@ -242,7 +242,7 @@ def test_the_sample_app_lists_products_and_gets_webhooks(
     keys = {"APP_KEY": app.api_key, "APP_SECRET": app.api_secret, "BACKOFFICE": server.url, "APP": own}
     file = settings.BASE_DIR / "docs" / "samples" / "app.py"
     sample = subprocess.Popen([sys.executable, str(file)], env={**os.environ, **keys, "BRAND": "Shopify"})
-    dispatcher = server.start("backoffice.entrypoints.webhooks")
+    worker = server.start("backoffice.entrypoints.worker", "-B")
     try:
         wait_until(lambda: services.is_listening(port), bool, seconds=60)
         page.goto(f"{own}/")
@@ -258,7 +258,7 @@ def test_the_sample_app_lists_products_and_gets_webhooks(
             make_product("Mug")
         new = wait_until(lambda: page.reload() and read_json(page)["new"], bool, seconds=60)
     finally:
-        stop_process(dispatcher)
+        stop_process(worker)
         stop_process(sample)
 
     assert [product["title"] for product in products["products"]] == ["Teapot"]

@@ -112,7 +112,7 @@ def test_first_app_receives_a_verified_webhook(
     }
     with shop_scope(server_shop):
         secret = Installation.objects.latest("pk").app.api_secret
-    dispatcher = server.start("backoffice.entrypoints.webhooks")
+    worker = server.start("backoffice.entrypoints.worker", "-B")
     try:
         with WebhookReceiver([secret]) as catcher:
             subscribe = subscribe.replace("http://127.0.0.1:8099/", catcher.url)
@@ -125,7 +125,7 @@ def test_first_app_receives_a_verified_webhook(
                 assert json.loads(received.body)["id"] == created["product"]["id"], language
                 assert received.verified == {"X-Hmac-Sha256": True, "webhook-signature": True}, language
     finally:
-        stop_process(dispatcher)
+        stop_process(worker)
 
     assert subscriptions[0] == subscriptions[1]
 

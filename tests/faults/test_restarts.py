@@ -83,7 +83,7 @@ def test_a_restart_loses_nothing(start_server: Start, shop: Shop, cluster: Clust
     server = start_server(cluster.url, WEB_THREADS="4")
     call = ServerClient(server, shop)
     call.token = token
-    dispatcher = server.start("backoffice.entrypoints.webhooks")
+    worker = server.start("backoffice.entrypoints.worker", "-B")
     writers = TagWriters(call, 4)
     try:
         wait_for_writes(writers)
@@ -111,4 +111,4 @@ def test_a_restart_loses_nothing(start_server: Start, shop: Shop, cluster: Clust
     wait_until(
         lambda: {json.loads(request.body)["src"] for request in list(receiver.requests)}, stored_urls.__eq__, seconds=40
     )
-    stop_process(dispatcher)
+    stop_process(worker)

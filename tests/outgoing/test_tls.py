@@ -136,6 +136,7 @@ def test_the_loops_client_checks_certificates_as_well(
         ("expired", {"expires": NOW - DAY}, "shop.example"),
     ):
         server = run_server(send_response(b"ok"), tls=make_tls_context(**options))
+        create_tls_context.cache_clear()
         ((result, _),) = post_concurrently(f"https://{host}:{server.port}/")
         outcomes[name] = describe_outcome(result)
 

@@ -66,7 +66,7 @@ def test_a_killed_primary_is_replaced_and_loses_no_write(
         make_subscription(listener, catcher.url, topic=TOPIC)
         copy_database(get_database_url(), pair.url)
         server = LiveServer(pair.url, tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", WORKERS="1")
-        processes = [server.start(f"backoffice.entrypoints.{name}") for name in ("worker", "webhooks", "scheduler")]
+        processes = [server.start(f"backoffice.entrypoints.{name}") for name in ("worker", "scheduler")]
         server.wait()
         writers = OrderWriters(server.port, token, float(os.environ.get("SOAK_WRITES", "10")))
         writers.start()

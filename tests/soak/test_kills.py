@@ -74,7 +74,7 @@ class KillableProcesses:
 
 @pytest.fixture
 def killable_processes(transactional_db: None, tmp_path: Path) -> Iterator[KillableProcesses]:
-    with run_server(get_database_url(), tmp_path, "webhooks", "scheduler", WEB_PROCESSES="2", WORKERS="1") as server:
+    with run_server(get_database_url(), tmp_path, "scheduler", WEB_PROCESSES="2", WORKERS="1") as server:
         yield KillableProcesses(server)
 
 

@@ -32,7 +32,7 @@ DELIVERY_SECONDS = 60
 
 @pytest.fixture
 def server(transactional_db: None, tmp_path: Path) -> Iterator[LiveServer]:
-    with run_server(get_database_url(), tmp_path, "webhooks", WEB_PROCESSES="2") as running:
+    with run_server(get_database_url(), tmp_path, "worker", WEB_PROCESSES="2") as running:
         yield running
 
 

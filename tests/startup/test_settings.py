@@ -119,7 +119,7 @@ def test_every_bad_value_gives_one_sentence_that_names_its_variable(tmp_path: Pa
     "command",
     [
         "manage.py migrate",
-        *(f"-m backoffice.entrypoints.{name}" for name in ("serve", "worker", "scheduler", "webhooks", "run_all")),
+        *(f"-m backoffice.entrypoints.{name}" for name in ("serve", "worker", "scheduler", "run_all")),
     ],
 )
 def test_every_process_says_so_and_ends(tmp_path: Path, command: str) -> None:

@@ -1,12 +1,12 @@
-import asyncio
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
-from django.db import connection
+from django.test import override_settings
 from django.utils import timezone
 
 from apps.content.domain.blogs import create_blog
@@ -15,7 +15,7 @@ from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.delivery_tests import send_test_delivery
-from apps.webhooks.domain.engine.dispatcher.dispatcher import Dispatcher
+from apps.webhooks.domain.engine.dispatcher.runner import Runner
 from apps.webhooks.models import Attempt, Delivery, Subscription
 from tests.support.timing import wait_until
 
@@ -36,28 +36,29 @@ def create_blogs(shop: Shop, count: int = 1, *, title: str = "News") -> None:
 
 
 @contextmanager
-def run_dispatchers(*, count: int = 1) -> Iterator[Dispatcher]:
-    """Run dispatchers within the block; yield the first dispatcher."""
-    running = [Dispatcher(200) for _ in range(count)]
-    threads = [threading.Thread(target=_run, args=(process,), daemon=True) for process in running]
-    for thread in threads:
-        thread.start()
-    wait_until(lambda: all(hasattr(process, "loop") for process in running), bool)
-    try:
-        yield running[0]
-    finally:
-        for process in running:
-            process.loop.call_soon_threadsafe(process.stop)
+def run_dispatchers(*, count: int = 1) -> Iterator[None]:
+    """Within the block, deliver webhooks as soon as they are due, in one or more concurrent runs."""
+    has_ended = threading.Event()
+    threads = [threading.Thread(target=_deliver_until, args=(has_ended,), daemon=True) for _ in range(count)]
+    with override_settings(WEBHOOK_RUNS=count):
         for thread in threads:
-            thread.join(30)
-        assert not any(thread.is_alive() for thread in threads)
+            thread.start()
+        try:
+            yield
+        finally:
+            has_ended.set()
+            for thread in threads:
+                thread.join(30)
+            assert not any(thread.is_alive() for thread in threads)
 
 
-def _run(dispatcher: Dispatcher) -> None:
+def _deliver_until(has_ended: threading.Event) -> None:
+    runner = Runner()
     try:
-        asyncio.run(dispatcher.run())
+        while not has_ended.wait(0.02):
+            runner.run(time.monotonic() + 60, has_ended.is_set)
     finally:
-        connection.close()
+        runner.close()
 
 
 def wait_until_settled(shop: Shop, *, seconds: float = 15.0) -> dict[str, int]:

@@ -23,7 +23,6 @@ from apps.demo.webhook_receiver import ReceiverBehavior, WebhookReceiver
 from apps.shops.domain import app_installation, app_secrets
 from apps.webhooks.domain import delivery_tests, replay, retention, subscriptions
 from apps.webhooks.domain.engine import subscription_health
-from apps.webhooks.domain.engine.dispatcher import notify
 from apps.webhooks.domain.engine.fan_out import create_deliveries
 from apps.webhooks.domain.engine.retry_policy import RETRY_SECONDS
 from apps.webhooks.models import Attempt, Delivery, Health, Payload, Pending, Subscription
@@ -442,16 +441,6 @@ def test_a_configured_subscription_is_only_warned_of(shop: Shop, installation: I
     with all_shops_scope():
         assert Subscription.objects.get(pk=configured.pk).state == "live"
         assert [job.arguments["stage"] for job in Job.objects.all()] == [100]
-
-
-def test_polling_finds_deliveries(shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notify, "notify_dispatchers", lambda: None)
-    with WebhookReceiver() as catcher, run_dispatchers():
-        make_subscription(installation, catcher.url)
-        create_blogs(shop)
-        catcher.wait_for(1)
-
-    assert wait_until_settled(shop) == {"done": 1}
 
 
 @pytest.fixture

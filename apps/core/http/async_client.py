@@ -1,4 +1,4 @@
-"""The asyncio HTTP client for webhooks: many concurrent small requests over keep-alive connections.
+"""The asyncio HTTP client for webhooks: many concurrent small requests over keep-alive connections (aiohttp).
 
 The client first checks the text of the URL, then the IP addresses of the host, and connects only to checked addresses.
 The client does not follow redirects, decompress responses, or use cookies, proxies or stored credentials.
@@ -6,53 +6,50 @@ The client does not follow redirects, decompress responses, or use cookies, prox
 
 import asyncio
 import socket
-import ssl
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_address
-from typing import Self
+from typing import Any, Self
+from weakref import WeakSet
 
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
 from django.db import connection
+from yarl import URL
 
 from apps.core.http.errors import (
     ADDRESS_NOT_ALLOWED,
     CONNECTION_FAILED,
+    CONNECTION_RESET,
     HOST_NOT_FOUND,
     INVALID_CERTIFICATE,
-    NO_ADDRESS,
+    INVALID_RESPONSE,
     NO_SECURE_CONNECTION,
     URL_NOT_ALLOWED,
+    BadResponse,
     HttpRequestFailed,
     HttpRequestRefused,
     TimedOut,
     Unreachable,
 )
-from apps.core.http.http1_connection import MAX_BODY_BYTES, ConnectionClosed, Http1Connection, Progress, Reply
-from apps.core.http.ssrf_guard import (
-    Address,
-    AddressRefused,
-    Target,
-    UrlRefused,
-    check_addresses,
-    check_url,
-    resolve_host,
-)
+from apps.core.http.guarded_connections import create_tls_context
+from apps.core.http.ssrf_guard import AddressRefused, Target, UrlRefused, check_addresses, check_url, resolve_host
 
-__all__ = ["MAX_BODY_BYTES", "AsyncClient", "ConnectionClosed", "Progress", "Reply", "TLSFailed"]
-
-CONNECT_SECONDS = 1.0
+# The limit for opening a connection, including the TLS handshake.
+CONNECT_SECONDS = 2.0
 TOTAL_SECONDS = 5.0
+MAX_BODY_BYTES = 16 * 1024
+HEADER_BYTES = 8 * 1024
+MAX_HEADERS = 128
 # How long the results of URL checks and name lookups are cached.
-CHECK_TTL_SECONDS = 10.0
+CHECK_TTL_SECONDS = 10
 MAX_CACHED_CHECKS = 10_000
 MAX_CONCURRENT_LOOKUPS = 16
-_SWEEP_SECONDS = 5.0
-
-Origin = tuple[str, str, int]
+_CONSTANT_HEADERS = {"User-Agent": "Backoffice", "Accept": "*/*", "Accept-Encoding": "identity"}
 
 
 class TLSFailed(Unreachable):
@@ -61,55 +58,103 @@ class TLSFailed(Unreachable):
     code = "tls"
 
 
+class ConnectionClosed(Unreachable):
+    """Raised when the server closes the connection before the response is complete."""
+
+    code = "reset"
+
+
+@dataclass(slots=True)
+class Progress:
+    """The timing of a call, also after a failure: seconds since the start, or None if the call did not get so far."""
+
+    started_at: float
+    connected: float | None = None
+    answered: float | None = None
+    ended: float | None = None
+    peer: str | None = None
+
+    def now(self) -> float:
+        return time.monotonic() - self.started_at
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A response with any status. ``headers`` is case-insensitive. ``body`` is the beginning of the response body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
 @dataclass(slots=True)
 class _Route:
-    """A checked URL. Routes with the same origin share connections. The check expires at the monotonic ``until``."""
+    """A checked URL. The check expires at the monotonic time ``until``."""
 
     target: Target
-    origin: Origin
-    head: str
+    url: URL
     until: float
+
+
+@dataclass(slots=True)
+class _Call:
+    """The call of the current task. The connector records the connection that it uses."""
+
+    target: Target
+    progress: Progress
+    is_reused: bool = False
+
+
+_current_call: ContextVar[_Call] = ContextVar("outgoing call")
 
 
 class AsyncClient:
     """An HTTP client for one event loop. The context manager closes all connections on exit."""
 
-    def __init__(self, *, connections: int = 200, seconds_kept: float = 30.0) -> None:
+    def __init__(self, *, connections: int = 200) -> None:
         """Create a client in a running event loop, with a maximum number of idle connections."""
-        self._connections, self._seconds_kept = connections, seconds_kept
-        self._routes: dict[str, _Route] = {}
-        self._looked_up: dict[tuple[str, int], tuple[float, list[Address]]] = {}
-        self._idle: dict[Origin, list[Http1Connection]] = {}
-        # All idle connections, the least recently used connection first.
-        self._idle_order: OrderedDict[Http1Connection, Origin] = OrderedDict()
-        self._tls = ssl.create_default_context()
-        self._tls.minimum_version = ssl.TLSVersion.TLSv1_2
         self._threads = ThreadPoolExecutor(MAX_CONCURRENT_LOOKUPS, "outgoing")
-        self._loop = asyncio.get_running_loop()
-        self._sweep = self._loop.call_later(_SWEEP_SECONDS, self._close_idle)
+        self._connector = _GuardedConnector(self._threads)
+        self._session = aiohttp.ClientSession(
+            connector=self._connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+            headers=_CONSTANT_HEADERS,
+            auto_decompress=False,
+            max_line_size=HEADER_BYTES,
+            max_field_size=HEADER_BYTES,
+            max_headers=MAX_HEADERS,
+        )
+        self._max_sockets = 2 * connections
+        self._routes: dict[str, _Route] = {}
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_error: object) -> None:
-        self._sweep.cancel()
-        for wire in [*self._idle_order]:
-            wire.close()
-        self._idle_order.clear()
-        self._idle.clear()
+        await self._session.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
-        # Wait until the transports are closed, which happens in the next iteration of the event loop.
-        await asyncio.sleep(0)
 
     async def post(self, url: str, *, body: bytes, headers: Mapping[str, str], progress: Progress) -> Reply:
         """Send a request once. Return the beginning of any response, or raise ``HttpRequestFailed``."""
         try:
-            route = self._routes.get(url)
-            if route is None or route.until <= progress.started_at:
-                route = await self._resolve_route(url)
-            return await self._send(route, _build_request(route, headers, body), progress)
-        except HttpRequestFailed:
-            raise
+            async with asyncio.timeout(TOTAL_SECONDS):
+                route = self._routes.get(url)
+                if route is None or route.until <= progress.started_at:
+                    route = await self._resolve_route(url)
+                call = _Call(route.target, progress)
+                _current_call.set(call)
+                if len(self._connector.sockets) > self._max_sockets:
+                    # Most connections are idle. Do not keep another one.
+                    headers = {**headers, "Connection": "close"}
+                while True:
+                    try:
+                        return await self._send(route.url, body, headers, progress)
+                    except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+                        # The server may close an idle connection at any time, so try the next connection. A server that
+                        # has already processed the request can recognize the second request by its ID.
+                        if not call.is_reused or isinstance(error, aiohttp.ClientConnectorError):
+                            raise
         except Exception as error:
             if (reason := _convert_error(error)) is None:
                 raise
@@ -117,118 +162,87 @@ class AsyncClient:
         finally:
             progress.ended = progress.now()
 
-    async def _send(self, route: _Route, request: bytes, progress: Progress) -> Reply:
-        """Send the request on an idle connection, or on a new connection if all idle connections were closed."""
-        ends_at = time.monotonic() + TOTAL_SECONDS
-        while (wire := self._take_idle(route.origin)) is not None:
-            try:
-                return await self._send_on(wire, route, request, progress, ends_at)
-            except ConnectionClosed:
-                if wire.has_received:
-                    raise
-        progress.connected = progress.peer = None
-        async with asyncio.timeout(max(0.0, ends_at - time.monotonic())):
-            wire = await self._connect(route.target, progress)
-        return await self._send_on(wire, route, request, progress, ends_at)
-
-    async def _send_on(
-        self, wire: Http1Connection, route: _Route, request: bytes, progress: Progress, ends_at: float
-    ) -> Reply:
-        reply = await wire.send_request(request, progress, ends_at)
-        if wire.is_open:
-            self._keep_idle(wire, route.origin)
-        else:
-            wire.close()
-        return reply
-
-    def _take_idle(self, origin: Origin) -> Http1Connection | None:
-        """Return the most recently used idle connection, or None."""
-        wires = self._idle.get(origin)
-        while wires:
-            wire = wires.pop()
-            del self._idle_order[wire]
-            if wire.is_open:
-                return wire
-        return None
-
-    def _keep_idle(self, wire: Http1Connection, origin: Origin) -> None:
-        wire.idle_since = time.monotonic()
-        self._idle.setdefault(origin, []).append(wire)
-        self._idle_order[wire] = origin
-        if len(self._idle_order) > self._connections:
-            self._drop(next(iter(self._idle_order)))
-
-    def _drop(self, wire: Http1Connection) -> None:
-        origin = self._idle_order.pop(wire)
-        self._idle[origin].remove(wire)
-        if not self._idle[origin]:
-            del self._idle[origin]
-        wire.close()
-
-    def _close_idle(self) -> None:
-        """Close connections that have been idle for too long."""
-        idle_limit = time.monotonic() - self._seconds_kept
-        for wire in [*self._idle_order]:
-            if wire.idle_since < idle_limit or not wire.is_open:
-                self._drop(wire)
-        self._sweep = self._loop.call_later(_SWEEP_SECONDS, self._close_idle)
-
-    async def _connect(self, target: Target, progress: Progress) -> Http1Connection:
-        """Connect to the first address of the target that accepts a connection."""
-        failure: OSError | None = None
-        for address in await self._addresses(target):
-            progress.peer = str(address.sockaddr[0])
-            try:
-                return await self._connect_to(address, target)
-            except ssl.SSLError:
-                raise
-            except OSError as error:
-                failure = error
-        raise failure or OSError(NO_ADDRESS)
-
-    async def _connect_to(self, address: Address, target: Target) -> Http1Connection:
-        raw_socket = socket.socket(address.family, socket.SOCK_STREAM)
-        try:
-            raw_socket.setblocking(False)
-            raw_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            async with asyncio.timeout(CONNECT_SECONDS):
-                await self._loop.sock_connect(raw_socket, address.sockaddr)
-            uses_tls = target.scheme == "https"
-            _, wire = await self._loop.create_connection(
-                Http1Connection,
-                sock=raw_socket,
-                ssl=self._tls if uses_tls else None,
-                server_hostname=target.host if uses_tls else None,
-            )
-        except BaseException:
-            raw_socket.close()
-            raise
-        return wire
-
-    async def _addresses(self, target: Target) -> list[Address]:
-        if (literal := _get_literal_address(target)) is not None:
-            check_addresses("", [str(literal.sockaddr[0])])
-            return [literal]
-        key, now = (target.host, target.port), time.monotonic()
-        cached = self._looked_up.get(key)
-        if cached is not None and cached[0] > now:
-            return cached[1]
-        look_up = partial(resolve_host, target.host, target.port, timeout=TOTAL_SECONDS)
-        addresses = await self._loop.run_in_executor(self._threads, look_up)
-        if len(self._looked_up) >= MAX_CACHED_CHECKS:
-            self._looked_up.clear()
-        self._looked_up[key] = (now + CHECK_TTL_SECONDS, addresses)
-        return addresses
+    async def _send(self, url: URL, body: bytes, headers: Mapping[str, str], progress: Progress) -> Reply:
+        progress.answered = None
+        async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as response:
+            progress.answered = progress.now()
+            received = b""
+            while len(received) <= MAX_BODY_BYTES and (part := await response.content.readany()):
+                received += part
+            if len(received) > MAX_BODY_BYTES:
+                response.close()
+            return Reply(response.status, response.headers, received[:MAX_BODY_BYTES])
 
     async def _resolve_route(self, url: str) -> _Route:
         """Check a URL and return its route. The check runs in a thread, because it may query the database."""
-        target = await self._loop.run_in_executor(self._threads, _check_url, url)
+        target = await asyncio.get_running_loop().run_in_executor(self._threads, _check_url, url)
         if len(self._routes) >= MAX_CACHED_CHECKS:
             self._routes.clear()
-        origin = (target.scheme, target.host, target.port)
-        route = _Route(target, origin, _build_head(target), time.monotonic() + CHECK_TTL_SECONDS)
+        route = _Route(target, URL(target.url, encoded=True), time.monotonic() + CHECK_TTL_SECONDS)
         self._routes[url] = route
         return route
+
+
+class _GuardedConnector(aiohttp.TCPConnector):
+    """A connection pool that connects only to addresses that the SSRF guard allows."""
+
+    def __init__(self, threads: ThreadPoolExecutor) -> None:
+        # The open sockets of busy and idle connections.
+        self.sockets: WeakSet[socket.socket] = WeakSet()
+        super().__init__(
+            resolver=_GuardedResolver(threads),
+            socket_factory=self._create_socket,
+            ssl=create_tls_context(),
+            ttl_dns_cache=CHECK_TTL_SECONDS,
+            limit=0,
+            keepalive_timeout=30,
+        )
+
+    async def connect(self, req: aiohttp.ClientRequest, *arguments: Any, **options: Any) -> Any:
+        """Return an idle or new connection, and record it in the current call."""
+        call = _current_call.get()
+        call.is_reused = True
+        wire = await super().connect(req, *arguments, **options)
+        peer = wire.transport.get_extra_info("peername") if wire.transport else None
+        call.progress.connected, call.progress.peer = call.progress.now(), str(peer[0]) if peer else None
+        return wire
+
+    def _create_socket(self, address: tuple[Any, ...]) -> socket.socket:
+        """Create the socket for an address of the current call, after a last check of exactly this address."""
+        call = _current_call.get()
+        call.is_reused = False
+        family, kind, protocol, _, sockaddr = address
+        call.progress.connected, call.progress.peer = None, str(sockaddr[0])
+        check_addresses("" if _is_address(call.target.host) else call.target.host, [sockaddr[0]])
+        new_socket = socket.socket(family, kind, protocol)
+        self.sockets.add(new_socket)
+        return new_socket
+
+
+class _GuardedResolver(AbstractResolver):
+    """Resolves host names in threads. If any address of a host is forbidden, the host is refused."""
+
+    def __init__(self, threads: ThreadPoolExecutor) -> None:
+        self._threads = threads
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        look_up = partial(resolve_host, host, port, timeout=TOTAL_SECONDS)
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(address.sockaddr[0]),
+                port=port,
+                family=address.family,
+                proto=0,
+                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+            )
+            for address in await asyncio.get_running_loop().run_in_executor(self._threads, look_up)
+        ]
+
+    async def close(self) -> None:
+        """Do nothing, because the client shuts the threads down."""
 
 
 def _check_url(url: str) -> Target:
@@ -239,46 +253,31 @@ def _check_url(url: str) -> Target:
         connection.close()
 
 
-def _get_literal_address(target: Target) -> Address | None:
-    """Return the IP address in the URL, or None if the URL contains a host name."""
+def _is_address(host: str) -> bool:
     try:
-        ip = ip_address(target.host)
+        ip_address(host)
     except ValueError:
-        return None
-    return Address(socket.AF_INET if ip.version == 4 else socket.AF_INET6, (str(ip), target.port))
+        return False
+    return True
 
 
-def _build_head(target: Target) -> str:
-    constant_headers = "User-Agent: Backoffice\r\nAccept: */*\r\nAccept-Encoding: identity"
-    return f"POST {target.path} HTTP/1.1\r\nHost: {target.authority}\r\n{constant_headers}\r\n"
-
-
-def _build_request(route: _Route, headers: Mapping[str, str], body: bytes) -> bytes:
-    """Return the bytes of an HTTP request.
-
-    Raises:
-        ValueError: A header contains a line break.
-    """
-    header_lines = "\r\n".join([f"{name}: {value}" for name, value in headers.items()])
-    if header_lines.count("\n") != len(headers) - 1 or header_lines.count("\r") != len(headers) - 1:
-        raise ValueError("a header contains a line break")
-    return f"{route.head}{header_lines}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-
-
-_ERROR_CLASSES: tuple[tuple[tuple[type[BaseException], ...], type[HttpRequestFailed], str], ...] = (
-    ((AddressRefused,), HttpRequestRefused, ADDRESS_NOT_ALLOWED),
-    ((UrlRefused,), HttpRequestRefused, URL_NOT_ALLOWED),
-    ((ssl.SSLCertVerificationError,), TLSFailed, INVALID_CERTIFICATE),
-    ((ssl.SSLError,), TLSFailed, NO_SECURE_CONNECTION),
-    ((socket.gaierror,), Unreachable, HOST_NOT_FOUND),
-    ((TimeoutError,), TimedOut, ""),
-    ((OSError,), Unreachable, CONNECTION_FAILED),
+_ERROR_CLASSES: tuple[tuple[type[BaseException], type[HttpRequestFailed], str], ...] = (
+    (AddressRefused, HttpRequestRefused, ADDRESS_NOT_ALLOWED),
+    (UrlRefused, HttpRequestRefused, URL_NOT_ALLOWED),
+    (TimeoutError, TimedOut, ""),
+    (aiohttp.ClientConnectorCertificateError, TLSFailed, INVALID_CERTIFICATE),
+    (aiohttp.ClientSSLError, TLSFailed, NO_SECURE_CONNECTION),
+    (aiohttp.ClientConnectorDNSError, Unreachable, HOST_NOT_FOUND),
+    (aiohttp.ClientConnectorError, Unreachable, CONNECTION_FAILED),
+    (aiohttp.ServerDisconnectedError, ConnectionClosed, CONNECTION_RESET),
+    (aiohttp.ClientOSError, ConnectionClosed, CONNECTION_RESET),
+    (aiohttp.ClientError, BadResponse, INVALID_RESPONSE),
 )
 
 
 def _convert_error(error: BaseException) -> HttpRequestFailed | None:
     """Return the ``HttpRequestFailed`` that matches a network error, or None for other errors."""
-    for kinds, error_class, message in _ERROR_CLASSES:
-        if isinstance(error, kinds):
+    for kind, error_class, message in _ERROR_CLASSES:
+        if isinstance(error, kind):
             return error_class() if error_class is TimedOut else error_class(message)
     return None

@@ -21,7 +21,7 @@ from benchmarks.servers import get_family_megabytes
 class LoadSample:
     second: int  # since the start
     web: float  # the memory of the largest web process in megabytes
-    others: float  # the total memory of the worker, the scheduler and the webhook dispatcher in megabytes
+    others: float  # the total memory of the worker and the scheduler in megabytes
     connections: int  # database connections, excluding the monitor's connection
     waiting: int  # pending events, and unfinished jobs that are due
     answers: int  # responses since the start

@@ -75,10 +75,10 @@ def create_deliveries(limit: int = BATCH_SIZE) -> FanOutResult:
     """Create deliveries for pending events. The result is empty if there are no pending events."""
     try:
         with all_shops_scope(), transaction.atomic():
-            _disable_synchronous_commit()
             pending = _lock_pending(limit)
             if not pending:
                 return FanOutResult()
+            _disable_synchronous_commit()
             run = _FanOutBatch(pending)
             run.create_all()
             Pending.objects.filter(pk__in=[row.pk for row in pending]).delete()
@@ -102,7 +102,7 @@ def _lock_pending(limit: int) -> list[Pending]:
     """Lock pending events, oldest first. On PostgreSQL each shop with pending events gets an equal share."""
     if connection.vendor != "postgresql":
         return list(Pending.objects.filter(writable_shops()).select_related("event").order_by("pk")[:limit])
-    shops = [pk for (pk,) in execute_by_index(_SHOPS, [])]
+    shops = [pk for (pk,) in execute_by_index(WRITABLE_SHOPS_WITH_PENDING, [])]
     if not shops:
         return []
     ids = [pk for (pk,) in execute_by_index(_LOCK_PENDING, [shops[:limit], max(1, limit // len(shops))])]
@@ -114,7 +114,7 @@ SELECT one.id FROM unnest(%s::bigint[]) AS s (shop_id) CROSS JOIN LATERAL (
   SELECT p.id FROM webhooks_pending p WHERE p.shop_id = s.shop_id ORDER BY p.id LIMIT %s FOR UPDATE SKIP LOCKED
 ) one
 """
-_SHOPS = """
+WRITABLE_SHOPS_WITH_PENDING = """
 WITH RECURSIVE shop (id) AS (
   SELECT * FROM (SELECT p.shop_id FROM webhooks_pending p ORDER BY p.shop_id LIMIT 1) first
   UNION ALL

@@ -30,8 +30,8 @@ class WaitingEndpoint:
 
 # The query skips from endpoint to endpoint in the index, so the number of deliveries does not affect the cost. ``min``
 # instead of ``ORDER BY … LIMIT 1`` would read all deliveries of an endpoint if PostgreSQL expects only a few.
-_SCAN = """
-WITH RECURSIVE lane (endpoint_id) AS (
+WAITING_ENDPOINTS = """
+lane (endpoint_id) AS (
   SELECT * FROM (
     SELECT w.endpoint_id FROM webhooks_delivery w WHERE w.state IN ('due', 'retry') ORDER BY w.endpoint_id LIMIT 1
   ) first
@@ -41,6 +41,9 @@ WITH RECURSIVE lane (endpoint_id) AS (
     WHERE w.state IN ('due', 'retry') AND w.endpoint_id > lane.endpoint_id ORDER BY w.endpoint_id LIMIT 1
   ) FROM lane WHERE lane.endpoint_id IS NOT NULL
 )
+"""
+_SCAN = f"""
+WITH RECURSIVE {WAITING_ENDPOINTS}
 SELECT lane.endpoint_id, e.max_in_flight, e.max_per_second,
   (SELECT w.next_at FROM webhooks_delivery w
     WHERE w.endpoint_id = lane.endpoint_id AND w.state = 'due' AND w.state IN ('due', 'retry')
@@ -48,10 +51,10 @@ SELECT lane.endpoint_id, e.max_in_flight, e.max_per_second,
   (SELECT w.next_at FROM webhooks_delivery w
     WHERE w.endpoint_id = lane.endpoint_id AND w.state = 'retry' AND w.state IN ('due', 'retry')
     ORDER BY w.next_at LIMIT 1),
-  {now}
+  {{now}}
 FROM lane JOIN webhooks_endpoint e ON e.id = lane.endpoint_id JOIN shops_shop h ON h.id = e.shop_id
 WHERE h.read_only_at IS NULL
-"""
+"""  # noqa: S608 - texts of our own
 
 
 def scan_endpoints() -> list[WaitingEndpoint]:

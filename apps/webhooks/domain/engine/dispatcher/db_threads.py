@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class DatabaseThreads:
-    """Named threads, each with a separate database connection."""
+    """Named threads, each with a separate database connection that stays open until ``shut_down``."""
 
     def __init__(self, *names: str) -> None:
         self._threads = {name: ThreadPoolExecutor(1, f"webhooks-{name}") for name in names}
@@ -24,9 +24,13 @@ class DatabaseThreads:
         call = functools.partial(_with_database, work, *arguments)
         return await asyncio.get_running_loop().run_in_executor(self._threads[name], call)
 
-    async def shut_down(self) -> None:
+    def call(self, name: str, work: Callable[..., T], *arguments: Any) -> T:
+        """Run a function like ``run``, but block until it returns."""
+        return self._threads[name].submit(_with_database, work, *arguments).result()
+
+    def shut_down(self) -> None:
         for thread in self._threads.values():
-            await asyncio.get_running_loop().run_in_executor(thread, _close_connection)
+            thread.submit(_close_connection).result()
             thread.shutdown()
 
 

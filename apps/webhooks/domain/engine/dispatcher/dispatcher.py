@@ -1,8 +1,8 @@
 """The dispatcher: an event loop that creates deliveries from events, sends them and writes results in batches.
 
 Several dispatchers can share the work, on one or several machines, because each delivery is leased. Database work runs
-in threads, one per purpose, so the database never blocks the event loop. If possible, database notifications announce
-new events. Polling finds events without a notification, so a lost notification delays an event by at most one second.
+in threads, one per purpose, so the database never blocks the event loop. A dispatcher looks for new events at short
+intervals and ends soon after it has found the last one (see ``notify``).
 """
 
 import asyncio
@@ -12,8 +12,6 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from django.conf import settings
-
 from apps.core.db.transient_errors import is_transient_db_error
 from apps.core.http.async_client import AsyncClient, Progress
 from apps.webhooks.domain.engine import maintenance
@@ -21,8 +19,9 @@ from apps.webhooks.domain.engine.claims import LEASE_SECONDS, Claim
 from apps.webhooks.domain.engine.dispatcher.claimer import Claimer
 from apps.webhooks.domain.engine.dispatcher.db_threads import DatabaseThreads
 from apps.webhooks.domain.engine.dispatcher.endpoint_slots import SLOTS, AttemptKind, EndpointSlots
-from apps.webhooks.domain.engine.dispatcher.notify import listen_for_notifications
+from apps.webhooks.domain.engine.dispatcher.notify import LINGER_SECONDS
 from apps.webhooks.domain.engine.dispatcher.result_writer import BATCH_SECONDS, ResultWriter
+from apps.webhooks.domain.engine.dispatcher.run_leases import RENEW_SECONDS, RunLease, renew_lease
 from apps.webhooks.domain.engine.dispatcher.sender import Sender
 from apps.webhooks.domain.engine.fan_out import create_deliveries
 from apps.webhooks.domain.engine.results import DeliveryResult
@@ -35,65 +34,87 @@ DRAIN_SECONDS = 10.0
 CLAIM_SECONDS = 0.005
 SCAN_SECONDS = 1.0
 REAP_SECONDS = 5.0
-POLL_SECONDS = 1.0
+# The pause between two looks for new events, and between two looks at the clock.
+POLL_SECONDS = 0.05
+# A dispatcher waits for a delivery that may start within this many seconds.
+WAIT_SECONDS = 2.0
 # The interval at which leases of deliveries in progress are extended.
 HEARTBEAT_SECONDS = LEASE_SECONDS / 3
-# After the dispatcher finds work, it polls more often for this many seconds, because notifications in quick succession
-# are dropped.
-BUSY_SECONDS = 0.3
-BUSY_POLL_SECONDS = 0.02
 _OUTAGE_PAUSE = 1.0
 
 
 class Dispatcher:
-    """Creates and sends deliveries until it is stopped. Call ``run`` in a separate event loop."""
+    """Creates and sends deliveries until there is no more work. Call ``run`` once, in a separate event loop.
 
-    def __init__(self, slots: int = SLOTS) -> None:
+    ``was_cut_short`` is True after a run that ended for another reason, so there may be work left.
+    """
+
+    def __init__(
+        self,
+        threads: DatabaseThreads,
+        lease: RunLease,
+        *,
+        slots: int = SLOTS,
+        ends_at: float = float("inf"),
+        must_stop: Callable[[], bool],
+    ) -> None:
         self.slots = slots
-        self.stopping = False
-        self._threads = DatabaseThreads("claim", "tell", "write")
+        self.was_cut_short = False
+        self._stopping = False
+        # True when all calls have ended or the time for them is over.
+        self._has_all_results = False
+        self._lease, self._ends_at, self._must_stop = lease, ends_at, must_stop
+        self._threads = threads
         self._feeder = Claimer(self._threads, slots)
         self._writer = ResultWriter(self._threads, self._on_result_written)
         # Deliveries that this process has leased, each with the time of its claim or last extension.
         self._leased: dict[int, tuple[Claim, float]] = {}
         self._calls: set[asyncio.Task[None]] = set()
-        self._last_work = 0.0
-        # Create the event before ``run``, because ``stop`` may be called first.
-        self._done, self._wake, self._events_waiting = (asyncio.Event() for _ in range(3))
+        # The monotonic times at which the dispatcher found work, began to look for events and found none, and began to
+        # look for deliveries.
+        self._last_work = self._polled_at = self._scanned_at = float("-inf")
 
     async def run(self) -> None:
-        """Run until ``stop`` is called, then wait at most ten seconds for calls in progress."""
-        self.loop = asyncio.get_running_loop()
+        """Run until there is no more work. If the run is cut short, wait at most ten seconds for calls in progress."""
+        self._done, self._wake = asyncio.Event(), asyncio.Event()
         queues = open_transports()
         async with AsyncClient(connections=self.slots) as client:
             self._sender = Sender(client, queues, self._note_breaker)
-            loops = [self._claim_and_send, self._fan_out, self._maintain]
+            loops = [self._claim_and_send, self._fan_out, self._maintain, self._watch]
             tasks = [asyncio.create_task(self._keep_running(loop_function)) for loop_function in loops]
-            listener = asyncio.create_task(listen_for_notifications(self._on_notification))
             writer = asyncio.create_task(self._keep_running(self._write))
             await self._done.wait()
-            await self._drain(tasks, listener, writer)
+            await self._drain(tasks, writer)
         for queue in queues.values():
             await queue.close()
-        await self._threads.shut_down()
 
-    def stop(self) -> None:
-        self.stopping = True
+    def get_seconds_until_due(self) -> float | None:
+        """Return the seconds until the next known delivery may start, or None if no delivery is known."""
+        moment = self._feeder.get_next_due_time()
+        return None if moment == float("inf") else max(0.0, moment - time.monotonic())
+
+    def _stop(self) -> None:
+        self._stopping = True
         self._done.set()
         self._wake.set()
-        self._events_waiting.set()
 
-    async def _drain(
-        self, tasks: list["asyncio.Task[None]"], listener: "asyncio.Task[None]", writer: "asyncio.Task[None]"
-    ) -> None:
+    async def _watch(self) -> None:
+        """Stop if the time is over or the worker shuts down."""
+        while not self._stopping:
+            if time.monotonic() >= self._ends_at or self._must_stop():
+                self.was_cut_short = True
+                self._stop()
+            await _wait_for(self._done, POLL_SECONDS)
+
+    async def _drain(self, tasks: list["asyncio.Task[None]"], writer: "asyncio.Task[None]") -> None:
         until = time.monotonic() + DRAIN_SECONDS
-        listener.cancel()
         await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
         if self._calls:
             await asyncio.wait(self._calls, timeout=max(0.0, until - time.monotonic()))
+        self._has_all_results = True
         self._writer.batch_ready.set()
         await asyncio.wait([writer], timeout=max(1.0, until - time.monotonic()))
-        remaining = [*tasks, listener, writer, *self._calls]
+        remaining = [*tasks, writer, *self._calls]
         for task in remaining:
             task.cancel()
         await asyncio.gather(*remaining, return_exceptions=True)
@@ -110,7 +131,7 @@ class Dispatcher:
                 else:
                     logger.exception("Error in the webhook dispatcher")
                 await asyncio.sleep(_OUTAGE_PAUSE)
-                if self.stopping and work != self._write:
+                if self._stopping and work != self._write:
                     return
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
@@ -119,37 +140,30 @@ class Dispatcher:
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
 
-    def _on_notification(self) -> None:
-        self._last_work = time.monotonic()
-        self._events_waiting.set()
-
     # --- fan-out -----------------------------------------------------------------------------------------------------
 
     async def _fan_out(self) -> None:
-        while not self.stopping:
-            self._events_waiting.clear()
+        while not self._stopping:
+            started_at = time.monotonic()
             fan_out_result = await self._threads.run("tell", create_deliveries)
             if fan_out_result.events:
                 self._last_work = time.monotonic()
                 await self._feeder.mark_due(fan_out_result.endpoints)
                 self._wake.set()
-                continue
-            is_busy = time.monotonic() - self._last_work < BUSY_SECONDS
-            # There are database notifications only on PostgreSQL.
-            has_notifications = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
-            poll_seconds = POLL_SECONDS if has_notifications else POLL_SECONDS / 4
-            await _wait_for(self._events_waiting, BUSY_POLL_SECONDS if is_busy else poll_seconds)
+            else:
+                self._polled_at = started_at
+                await _wait_for(self._done, POLL_SECONDS)
 
     # --- sending -----------------------------------------------------------------------------------------------------
 
     async def _claim_and_send(self) -> None:
-        """Claim and start deliveries, then wait for a free slot, new work or the next due time."""
-        scanned_at = 0.0
-        while not self.stopping:
+        """Claim and start deliveries until there is no more work."""
+        while not self._stopping:
             self._wake.clear()
-            if time.monotonic() - scanned_at >= SCAN_SECONDS:
-                scanned_at = time.monotonic()
+            now, quiet_at = time.monotonic(), self._last_work + LINGER_SECONDS
+            if now - self._scanned_at >= SCAN_SECONDS or self._scanned_at <= quiet_at <= now:
                 await self._feeder.scan()
+                self._scanned_at = now
             started_count = 0
             for kind in (AttemptKind.DUE, AttemptKind.RETRY):
                 claimed = await self._feeder.claim(kind)
@@ -158,10 +172,22 @@ class Dispatcher:
                 for claim in claimed:
                     self._leased[claim.pk] = (claim, now)
                     self._start_task(self._deliver(claim))
+            if started_count:
+                self._last_work = time.monotonic()
+            elif self._has_no_work():
+                self._stop()
             await asyncio.sleep(CLAIM_SECONDS)
             if not started_count:
-                until = min(self._feeder.get_next_due_time(), scanned_at + SCAN_SECONDS)
-                await _wait_for(self._wake, max(BUSY_POLL_SECONDS, until - time.monotonic()))
+                await _wait_for(self._wake, POLL_SECONDS)
+
+    def _has_no_work(self) -> bool:
+        """Return True if the dispatcher has found no events and no deliveries since it lingered after its last work."""
+        quiet_at = self._last_work + LINGER_SECONDS
+        return (
+            min(self._scanned_at, self._polled_at) > quiet_at
+            and not (self._calls or self._leased or self._writer.waiting)
+            and self._feeder.get_next_due_time() - time.monotonic() > WAIT_SECONDS
+        )
 
     async def _deliver(self, claim: Claim) -> None:
         slots = self._feeder.allocator.by_endpoint[claim.endpoint]
@@ -183,7 +209,7 @@ class Dispatcher:
 
     async def _write(self) -> None:
         """Write results in batches until the dispatcher stops and all results are written."""
-        while not (self.stopping and not self._calls and not self._writer.waiting):
+        while not self._has_all_results or self._writer.waiting:
             await _wait_for(self._writer.batch_ready, BATCH_SECONDS)
             await self._writer.write()
 
@@ -207,8 +233,15 @@ class Dispatcher:
     async def _maintain(self) -> None:
         """Extend leases, release deliveries with expired leases, and adopt other processes' open circuit breakers."""
         reaped_at = 0.0
-        while not self.stopping:
+        renewed_at = time.monotonic()
+        while not self._stopping:
             now = time.monotonic()
+            if now - renewed_at >= RENEW_SECONDS:
+                renewed_at = now
+                if not await self._threads.run("tell", renew_lease, self._lease):
+                    # This process was paused, and another run has replaced this run.
+                    self.was_cut_short = True
+                    self._stop()
             if old := [claim for claim, since in self._leased.values() if now - since >= HEARTBEAT_SECONDS]:
                 await self._threads.run("tell", maintenance.extend_leases, old)
                 self._leased |= {claim.pk: (claim, now) for claim in old if claim.pk in self._leased}

@@ -1,71 +1,58 @@
-"""Notify dispatchers of new events with PostgreSQL's LISTEN/NOTIFY after the commit.
+"""Notify workers of new events: send the Celery task ``webhooks.deliver`` after the commit.
 
-NOTIFY inside the transaction would serialize all commits on the channel's lock. Each process sends at most one
-notification per 50 milliseconds and drops all others. After dispatchers find work, they poll for longer than 50
-milliseconds, so they also find events if the notification was dropped. If there is no channel (with SQLite, with a
-connection pooler or during an outage), dispatchers find events by polling.
+Each process sends at most one message per ``MIN_INTERVAL_SECONDS``. No event waits because of this limit: a message
+that was sent after an earlier event leads to a run that processes the earlier event. This run looks for more events for
+at least ``LINGER_SECONDS`` after it found the earlier event, and it found the event after its commit. The interval is
+half as long and starts before the commit, so the run also finds all events that were committed within the interval.
+A run that ends earlier, because its time is over, sends a message itself.
+
+If the broker loses a message or is down, the scheduler's next message starts a run.
 """
 
-import asyncio
-import logging
 import time
-from collections.abc import Callable
+from functools import partial
 
-import psycopg
-from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
-from apps.core.db.connections import uses_transaction_pooling
+from apps.core.jobs.publishing import publish
 
-logger = logging.getLogger(__name__)
-
-CHANNEL = "webhooks"
-MIN_INTERVAL_SECONDS = 0.05
-_RECONNECT_SECONDS = 2.0
-_notified_at = 0.0
+DELIVER = "webhooks.deliver"
+# A run ends if it has found no work for this many seconds.
+LINGER_SECONDS = 1.0
+MIN_INTERVAL_SECONDS = LINGER_SECONDS / 2
+# The scheduler sends a message each time this many seconds have passed.
+SCHEDULE_SECONDS = 10
+_covered_until = 0.0
+_next_delayed_at = 0.0
 
 
 def notify_after_commit() -> None:
-    """Notify the dispatchers after the current transaction commits."""
-    if connection.vendor == "postgresql":
-        transaction.on_commit(notify_dispatchers, robust=True)
+    """Notify workers after the current transaction commits."""
+    transaction.on_commit(partial(_notify, time.monotonic()), robust=True)
 
 
-def notify_dispatchers() -> None:
-    """Notify the dispatchers, unless this process has sent a notification within the last 50 milliseconds."""
-    global _notified_at
+def _notify(noted_at: float) -> None:
+    global _covered_until
+    if time.monotonic() < _covered_until:
+        return
+    _covered_until = noted_at + MIN_INTERVAL_SECONDS
+    if not send_message():
+        _covered_until = 0.0
+
+
+def send_message() -> bool:
+    """Ask for a run now. Return False if the broker is down."""
+    return publish(DELIVER)
+
+
+def send_delayed_message(seconds: float) -> None:
+    """Ask for a run when the next delivery may start, unless this process has already asked for an earlier run.
+
+    The scheduler's messages are enough for later deliveries.
+    """
+    global _next_delayed_at
     now = time.monotonic()
-    if now - _notified_at < MIN_INTERVAL_SECONDS:
+    if seconds > SCHEDULE_SECONDS or now < _next_delayed_at <= now + seconds + 0.1:
         return
-    _notified_at = now
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute(f"NOTIFY {CHANNEL}")
-    except Exception:
-        logger.warning("Could not notify the webhook dispatchers; they will poll", exc_info=True)
-
-
-async def listen_for_notifications(on_notification: Callable[[], None]) -> None:
-    """Call a function on each notification, forever. Return immediately if there is no channel."""
-    # A pooler may assign the listening session to another client.
-    if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql") or uses_transaction_pooling():
-        return
-    while True:
-        try:
-            async with await psycopg.AsyncConnection.connect(_conninfo(), autocommit=True) as channel:
-                await channel.execute(f"LISTEN {CHANNEL}")
-                on_notification()
-                async for _ in channel.notifies():
-                    on_notification()
-        except (psycopg.Error, OSError) as error:
-            logger.warning("Lost the webhook notification channel: %s", error)
-        await asyncio.sleep(_RECONNECT_SECONDS)
-
-
-def _conninfo() -> str:
-    parameters = connection.get_connection_params()
-    basic_names = ("host", "port", "user", "password", "dbname", "target_session_attrs")
-    tls_names = ("sslmode", "sslrootcert", "sslcert", "sslkey")
-    return psycopg.conninfo.make_conninfo(
-        **{name: parameters[name] for name in basic_names + tls_names if parameters.get(name)}, connect_timeout=5
-    )
+    _next_delayed_at = now + seconds
+    publish(DELIVER, countdown=seconds)

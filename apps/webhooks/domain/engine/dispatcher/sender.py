@@ -86,7 +86,7 @@ def _build_result(
     claim: Claim, verdict: Verdict, progress: Progress, outcome: str, reply: Reply | None = None, *, message: str = ""
 ) -> DeliveryResult:
     excerpt = reply.body[:EXCERPT_BYTES].decode(errors="replace") if reply and reply.body else ""
-    headers = reply.headers.pairs[:MAX_HEADERS] if reply else ()
+    headers = list(reply.headers.items())[:MAX_HEADERS] if reply else []
     return DeliveryResult(
         claim,
         verdict.state,

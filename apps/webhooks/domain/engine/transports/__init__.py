@@ -11,7 +11,7 @@ from typing import Protocol
 
 from django.conf import settings
 
-from apps.core.http.http1_connection import Progress
+from apps.core.http.async_client import Progress
 from apps.webhooks.domain.engine.claims import Claim
 
 

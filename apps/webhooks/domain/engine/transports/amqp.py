@@ -15,9 +15,8 @@ from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractExchange
 from aio_pika.connection import Connection, make_url
 from aio_pika.exceptions import AMQPError, DeliveryError, PublishError
 
-from apps.core.http.async_client import TOTAL_SECONDS
+from apps.core.http.async_client import TOTAL_SECONDS, Progress
 from apps.core.http.errors import CONNECTION_FAILED, MessageRejected, TimedOut, Unreachable
-from apps.core.http.http1_connection import Progress
 from apps.webhooks.domain.engine.claims import Claim
 from apps.webhooks.models import deliveries
 

@@ -14,9 +14,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
 
-from apps.core.http.async_client import CONNECT_SECONDS, TOTAL_SECONDS
+from apps.core.http.async_client import CONNECT_SECONDS, TOTAL_SECONDS, Progress
 from apps.core.http.errors import MessageRejected, TimedOut, Unreachable
-from apps.core.http.http1_connection import Progress
 from apps.webhooks.domain.engine.claims import Claim
 from apps.webhooks.models import deliveries
 
