@@ -118,9 +118,7 @@ def test_mixed_load_is_answered_without_an_error(loaded_server: LoadedServer, pr
 
 def test_memory_and_connections_stay_where_they_are(loaded_server: LoadedServer, print_line: Printed) -> None:
     seconds = float(os.environ.get("SOAK_SECONDS") or scale_for_soak(3600))
-    processes = [
-        loaded_server.server.start(f"backoffice.entrypoints.{name}") for name in ("worker", "scheduler")
-    ]
+    processes = [loaded_server.server.start(f"backoffice.entrypoints.{name}") for name in ("worker", "scheduler")]
     # Warm up the caches.
     loaded_server.run(RATE / 2, seconds / 10)
 

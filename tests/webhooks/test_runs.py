@@ -117,7 +117,9 @@ Later = timedelta(hours=1)
         pytest.param(lambda now: update_deliveries(), 0, id="due"),
         pytest.param(lambda now: update_deliveries(state="retry", next_at=now + Later), 3600, id="retry later"),
         pytest.param(
-            lambda now: Host.objects.create(name="127.0.0.1:9", trips=1, paused_until=now + Later), 3600, id="paused host"
+            lambda now: Host.objects.create(name="127.0.0.1:9", trips=1, paused_until=now + Later),
+            3600,
+            id="paused host",
         ),
         pytest.param(lambda now: update_deliveries(state="leased", lease_until=now - Later), 0, id="expired lease"),
         pytest.param(lambda now: update_deliveries(state="leased", lease_until=now + Later), None, id="in progress"),
