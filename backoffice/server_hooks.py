@@ -2,16 +2,14 @@
 
 from collections.abc import Hashable
 from http import HTTPStatus
-from uuid import uuid4
 
-import orjson
 from django.conf import settings
 from django.db import connections
 
 from apps.core.tenancy.scope import SHOP_ENVIRON_KEY
 from backoffice.observability.metrics.requests import count_early_error
-from backoffice.server import Door
-from backoffice.server.door import Environ, Headers
+from backoffice.server.adapter import Environ, Headers, Hooks
+from backoffice.wsgi_validation import build_error_response, find_error_status, make_request_id_header
 
 # Forms for anonymous visitors are short, so this limit is sufficient.
 ANONYMOUS_BODY_LIMIT = 64 * 1024
@@ -21,7 +19,7 @@ _PANEL_PREFIXES = ("/admin/", "/s/")
 _MAX_REMEMBERED = 10_000
 
 
-class BackofficeHooks(Door):
+class BackofficeHooks(Hooks):
     """Backoffice's hooks for requests that the server has not passed to Django yet."""
 
     def __init__(self) -> None:
@@ -31,14 +29,19 @@ class BackofficeHooks(Door):
         # The shop that Django found for earlier requests, keyed by the hash of the request's token or path.
         self._shops: dict[int, tuple[str, int]] = {}
 
-    def body_limit(self, environ: Environ) -> int:
-        """Return the large limit for panel and API requests with credentials, otherwise the small limit."""
+    def find_error(self, environ: Environ) -> HTTPStatus | None:
+        """Check the head of a request. Requests without credentials may have only a short body."""
+        if (status := find_error_status(environ)) is not None:
+            return status
+        is_too_long = int(environ.get("CONTENT_LENGTH") or 0) > ANONYMOUS_BODY_LIMIT and not self._is_known(environ)
+        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE if is_too_long else None
+
+    def _is_known(self, environ: Environ) -> bool:
+        """Return True if the request has credentials for its path. They are not checked yet."""
         path: str = environ["PATH_INFO"]
         if path.startswith(_API_PREFIXES):
-            has_credentials = self._token in environ or "HTTP_AUTHORIZATION" in environ
-        else:
-            has_credentials = path.startswith(_PANEL_PREFIXES) and self._session in environ.get("HTTP_COOKIE", "")
-        return settings.DATA_UPLOAD_MAX_MEMORY_SIZE if has_credentials else ANONYMOUS_BODY_LIMIT
+            return self._token in environ or "HTTP_AUTHORIZATION" in environ
+        return path.startswith(_PANEL_PREFIXES) and self._session in environ.get("HTTP_COOKIE", "")
 
     def refusal(self, status: HTTPStatus) -> tuple[Headers, bytes]:
         """Count the rejected request, and return an error in the format of the API."""
@@ -49,7 +52,7 @@ class BackofficeHooks(Door):
         """Respond to ``/healthz`` without a thread, so that the probe works even if all threads are busy."""
         if environ["PATH_INFO"] != "/healthz" or environ["REQUEST_METHOD"] not in {"GET", "HEAD"}:
             return None
-        return HTTPStatus.OK, [("Content-Type", "application/json"), _make_request_id_header()], b'{"status": "ok"}'
+        return HTTPStatus.OK, [("Content-Type", "application/json"), make_request_id_header()], b'{"status": "ok"}'
 
     def owner(self, environ: Environ) -> Hashable:
         """Return the shop of earlier requests with the same token or path, or a hash if there were no such requests."""
@@ -79,20 +82,3 @@ class BackofficeHooks(Door):
             from backoffice.observability.tracing import flush_traces
 
             flush_traces()
-
-
-def build_error_response(status: HTTPStatus) -> tuple[Headers, bytes]:
-    """Build an error response without Django, with all headers of API responses."""
-    brand = settings.BRAND.capitalize()
-    headers = [
-        ("Content-Type", "application/json; charset=utf-8"),
-        _make_request_id_header(),
-        (f"X-{brand}-API-Version", settings.API_VERSIONS[-1]),
-        (f"X-{brand}-Shop-Api-Call-Limit", f"0/{settings.RATE_LIMIT_BURST}"),
-        ("X-Content-Type-Options", "nosniff"),
-    ]
-    return headers, orjson.dumps({"errors": status.phrase})
-
-
-def _make_request_id_header() -> tuple[str, str]:
-    return "X-Request-Id", str(uuid4())

@@ -10,15 +10,16 @@ import logging
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any
+from uuid import uuid4
 
+import orjson
 from django.conf import settings
 from django.utils.http import parse_header_parameters
-
-from backoffice.server_hooks import build_error_response
 
 logger = logging.getLogger(__name__)
 
 Environ = dict[str, Any]
+Headers = list[tuple[str, str]]
 StartResponse = Callable[..., Any]
 Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
@@ -30,7 +31,7 @@ def validate_environ(application: Application) -> Application:
     """Wrap the application in the checks in this module."""
 
     def guarded(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        status = _find_error_status(environ)
+        status = find_error_status(environ)
         if status is not None:
             return _send_error(status, start_response)
         try:
@@ -42,7 +43,8 @@ def validate_environ(application: Application) -> Application:
     return guarded
 
 
-def _find_error_status(environ: Environ) -> HTTPStatus | None:
+def find_error_status(environ: Environ) -> HTTPStatus | None:
+    """Return the status with which to reject a request, or None."""
     if "HTTP_TRANSFER_ENCODING" in environ:
         return HTTPStatus.LENGTH_REQUIRED
     if environ.get("HTTP_CONTENT_ENCODING", "identity").strip().lower() != "identity":
@@ -72,3 +74,20 @@ def _send_error(status: HTTPStatus, start_response: StartResponse) -> Iterable[b
     headers += [("Content-Length", str(len(body))), ("Connection", "close")]
     start_response(f"{status.value} {status.phrase}", headers)
     return [body]
+
+
+def build_error_response(status: HTTPStatus) -> tuple[Headers, bytes]:
+    """Build an error response without Django, with all headers of API responses."""
+    brand = settings.BRAND.capitalize()
+    headers = [
+        ("Content-Type", "application/json; charset=utf-8"),
+        make_request_id_header(),
+        (f"X-{brand}-API-Version", settings.API_VERSIONS[-1]),
+        (f"X-{brand}-Shop-Api-Call-Limit", f"0/{settings.RATE_LIMIT_BURST}"),
+        ("X-Content-Type-Options", "nosniff"),
+    ]
+    return headers, orjson.dumps({"errors": status.phrase})
+
+
+def make_request_id_header() -> tuple[str, str]:
+    return "X-Request-Id", str(uuid4())

@@ -12,7 +12,6 @@ import io
 import os
 import statistics
 import subprocess
-import sys
 import threading
 import time
 import uuid
@@ -21,8 +20,7 @@ from typing import Any
 
 import django
 
-from backoffice.server import Door, run_server
-from backoffice.server.door import Environ
+from backoffice.server.adapter import Adapter, Environ, Hooks
 from benchmarks import servers
 
 SHOPS = 50
@@ -33,10 +31,10 @@ THREADS = 4
 WHOSE = "HTTP_X_WHOSE"
 
 
-class HeaderFairness(Door):
+class HeaderFairness(Hooks):
     """Server hooks for fair scheduling that take the shop from a request header."""
 
-    def whose(self, environ: Environ) -> Hashable:
+    def owner(self, environ: Environ) -> Hashable:
         return environ[WHOSE]
 
 
@@ -46,17 +44,16 @@ def application(environ: Environ, start_response: Callable[..., Any]) -> Iterabl
     return [b"done"]
 
 
+def build(kind: str) -> Adapter:
+    """Return the ASGI application with or without fair scheduling."""
+    return Adapter(application, HeaderFairness() if kind == "fair" else Hooks(), threads=THREADS)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=2_000)
     parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--serve", choices=("fair", "plain"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.serve:
-        door = HeaderFairness() if options.serve == "fair" else Door()
-        port = int(os.environ["PORT"])
-        run_server(lambda: (application, door), host="127.0.0.1", port=port, processes=1, threads=THREADS)
-        return
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
     django.setup()
     print(f"| wait of the {SHOPS - 1} other shops | p50 | p99 |\n|---|---|---|")
@@ -140,8 +137,8 @@ def enqueue_jobs(count: int) -> tuple[list[uuid.UUID], list[int], dict[int, floa
 def measure_requests(seconds: float, kind: str) -> list[float]:
     """Return the response times of the other shops, in seconds."""
     port = servers.find_free_port()
-    command = [sys.executable, "-m", "benchmarks.noisy_neighbor", "--serve", kind]
-    server = subprocess.Popen(command, env={**os.environ, "PORT": str(port)})
+    command = servers.run_gunicorn(f"benchmarks.noisy_neighbor:build({kind!r})")
+    server = subprocess.Popen(command, env={**os.environ, "PORT": str(port), "WEB_PROCESSES": "1"})
     try:
         time.sleep(3)
         durations: list[float] = []

@@ -19,8 +19,13 @@ PROCESSES = 2
 OURS = [sys.executable, "-m", "backoffice.entrypoints.serve"]
 
 
+def run_gunicorn(application: str) -> list[str]:
+    """Return the command for another application on the product's server."""
+    return [sys.executable, "-m", "gunicorn", "-c", "python:backoffice.server.gunicorn_config", application]
+
+
 def run_floor(name: str) -> list[str]:
-    return [sys.executable, "-m", "benchmarks.floors.serve", name]
+    return run_gunicorn(f"benchmarks.floors.serve:build({name!r})")
 
 
 def run_naive(port: int) -> list[str]:

@@ -21,7 +21,6 @@ from apps.core.db import replica
 from apps.core.jobs.metrics import get_job_metrics
 from apps.core.jobs.worker_processes import WorkerMetrics, get_worker_metrics
 from apps.core.tenancy.scope import all_shops_scope
-from backoffice.server import supervisor
 
 T = TypeVar("T")
 
@@ -63,9 +62,6 @@ def readyz(request: HttpRequest) -> JsonResponse:
     if workers:
         report["workers"] = {**workers.workers, "queues_without_worker": workers.queues_without_worker}
         report["schedulers"] = workers.schedulers
-    if (board := supervisor.board) is not None:
-        # The number of serving processes does not affect the status, because this process is able to respond.
-        report["processes"] = {"serving": board.serving(), "of": board.places}
     return JsonResponse(report, status=200 if is_ready else 503)
 
 

@@ -1,26 +1,13 @@
-"""Run a floor on the product's server: ``python -m benchmarks.floors.serve a``."""
+"""Run a floor behind the product's adapter: ``gunicorn … "benchmarks.floors.serve:build('a')"``."""
 
 import importlib
-import os
-import sys
 
-from backoffice.server import Door, run_server
-from backoffice.server.threads import Application
+from django.conf import settings
 
-
-def main() -> None:
-    run_server(
-        _load,
-        host="127.0.0.1",
-        port=int(os.environ["PORT"]),
-        processes=int(os.environ.get("WEB_PROCESSES", "2")),
-        threads=int(os.environ.get("WEB_THREADS", "4")),
-    )
+from backoffice.server.adapter import Adapter, Hooks
 
 
-def _load() -> tuple[Application, Door]:
-    return importlib.import_module(f"benchmarks.floors.{sys.argv[1]}").application, Door()
-
-
-if __name__ == "__main__":
-    main()
+def build(name: str) -> Adapter:
+    """Return the ASGI application of a floor."""
+    application = importlib.import_module(f"benchmarks.floors.{name}").application
+    return Adapter(application, Hooks(), threads=settings.WEB_THREADS)

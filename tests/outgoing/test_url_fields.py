@@ -165,7 +165,7 @@ LISTENING = {
     f"backoffice/{name}.py"
     for name in (
         *("entrypoints/run_all", "observability/heartbeat"),
-        *("server/process", "server/supervisor"),
+        "server/worker",
     )
 }
 FORBIDDEN = (

@@ -9,72 +9,18 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
-from pathlib import Path
 
 import pytest
 from django.conf import settings
 
+from tests.server.conftest import RunningServer, read_all
 from tests.support.servers.application import BIG
-from tests.support.servers.live import find_free_port, stop_process
+from tests.support.servers.live import stop_process
 from tests.support.timing import get_time_limit, wait_until
 
 pytestmark = pytest.mark.slow
 
-COMMAND = [sys.executable, "-m", "tests.support.servers.application"]
-
-
-def build_environment(port: int, size: int) -> dict[str, str]:
-    return {**os.environ, "PORT": str(port), "WEB_PROCESSES": str(size), "WEB_THREADS": str(size)}
-
-
-class RunningServer:
-    def __init__(self, size: int) -> None:
-        self.opened = ExitStack()
-        self.port = find_free_port()
-        environment = build_environment(self.port, size)
-        self.process = subprocess.Popen(COMMAND, cwd=settings.BASE_DIR, env=environment)
-        wait_until(self.is_up, bool, seconds=30)
-
-    def is_up(self) -> bool:
-        with suppress(OSError):
-            return self.get("/healthz")[0] == 200
-        return False
-
-    def get(self, path: str, body: bytes | None = None) -> tuple[int, bytes, dict[str, str]]:
-        """Send a request over a new connection and return status, body and headers."""
-        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        try:
-            client.request("GET" if body is None else "POST", path, body)
-            response = client.getresponse()
-            return response.status, response.read(), dict(response.getheaders())
-        finally:
-            client.close()
-
-    def connect(self, request: bytes) -> socket.socket:
-        """Open a connection until the end of the test, and send some bytes."""
-        connection = self.opened.enter_context(socket.create_connection(("127.0.0.1", self.port), timeout=60))
-        connection.sendall(request)
-        return connection
-
-    def children(self) -> list[int]:
-        """Return the process ids of the web processes."""
-        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        return [int(pid) for pid in path.read_text().split()]
-
-
-@pytest.fixture
-def running(request: pytest.FixtureRequest) -> Iterator[RunningServer]:
-    """Start a server with one process and one thread, or with the parameter's number of each."""
-    server = RunningServer(getattr(request, "param", 1))
-    with server.opened:
-        yield server
-    if server.process.poll() is None:
-        stop_process(server.process)
-
-
-two_processes = pytest.mark.parametrize("running", [2], indirect=True, ids=["two processes"])
+two_processes = pytest.mark.parametrize("running", [(2,)], indirect=True, ids=["two processes"])
 
 
 @two_processes
@@ -91,7 +37,7 @@ def test_all_processes_killed_at_once_are_replaced_within_a_second(running: Runn
     assert responses == [200] * 5
     assert time.monotonic() - began < get_time_limit(1)
     assert len(before) == 2
-    assert not set(before) & set(running.children())
+    wait_until(lambda: set(before).isdisjoint(running.children()), bool, seconds=10)
 
 
 @two_processes
@@ -151,7 +97,7 @@ def test_running_requests_are_finished_when_the_server_stops(running: RunningSer
     time.sleep(0.2)
 
     running.process.terminate()
-    responses = [connection.makefile("rb").read() for connection in waiting]
+    responses = [read_all(connection) for connection in waiting]
 
     assert [response[:15] for response in responses] == [b"HTTP/1.1 200 OK"] * 3
     assert running.process.wait(10) == 0
@@ -179,7 +125,7 @@ def test_slow_readers_occupy_no_thread(running: RunningServer) -> None:
 
     assert running.get("/pid")[0] == 200
     for connection in slow:
-        head, _, body = connection.makefile("rb").read().partition(b"\r\n\r\n")
+        head, _, body = read_all(connection).partition(b"\r\n\r\n")
         assert f"Content-Length: {BIG}".encode() in head
         assert len(body) == BIG
 
@@ -198,11 +144,43 @@ def test_a_failure_of_the_application_returns_500_and_serving_continues(running:
     assert running.get("/pid")[0] == 200
 
 
-def test_a_port_in_use_gives_a_one_sentence_error(running: RunningServer) -> None:
-    environment = build_environment(running.port, 1)
-    second = subprocess.run(
-        COMMAND, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, timeout=30, check=False
-    )
+@two_processes
+def test_new_connections_are_answered_or_refused_when_the_server_stops(running: RunningServer) -> None:
+    results: Counter[object] = Counter()
+
+    def ask() -> None:
+        while True:
+            try:
+                results[running.get("/pid")[0]] += 1
+            except OSError as error:
+                results[type(error)] += 1
+                return
+
+    clients = [threading.Thread(target=ask) for _ in range(8)]
+    for client in clients:
+        client.start()
+    wait_until(lambda: results[200] > 50, bool, seconds=30)
+    stop_process(running.process)
+    for client in clients:
+        client.join(30)
+
+    assert set(results) == {200, ConnectionRefusedError}
+
+
+def test_a_port_in_use_gives_a_one_sentence_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        second = subprocess.run(
+            [sys.executable, "-m", "backoffice.entrypoints.serve"],
+            cwd=settings.BASE_DIR,
+            env={**os.environ, "PORT": port},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
 
     assert second.returncode == 1
-    assert second.stderr == f"The web server cannot listen on 127.0.0.1:{running.port}: Address already in use.\n"
+    assert second.stderr.startswith(
+        f"Backoffice cannot start: can't listen on 127.0.0.1:{port} (Address already in use)"
+    )

@@ -15,15 +15,12 @@ from apps.core.jobs import metrics as jobs
 from apps.core.jobs.worker_processes import get_worker_metrics
 from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain import metrics as webhooks
-from backoffice.server import supervisor
 
 
 class DatabaseGauges(Collector):
     """Collects the gauges. If the database does not respond, ``backoffice_up`` is 0 and other gauges are missing."""
 
     def collect(self) -> Iterator[Metric]:
-        if (board := supervisor.board) is not None:
-            yield _build_gauge("web_processes", "Running web processes.", board.serving())
         try:
             with all_shops_scope(), transaction.atomic():
                 metrics = list(_collect_database_gauges())

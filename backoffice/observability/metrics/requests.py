@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import ResolverMatch
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from backoffice.observability.logs import get_actor_ids
 from backoffice.observability.metrics import database
@@ -37,7 +37,10 @@ _exchanges = Counter(
 _refusals = Counter(
     "backoffice_refusals", "Requests rejected before they reached the application.", ("status",), registry=registry
 )
-
+# gunicorn's hooks set the value of each process, and delete the value when the process has ended.
+web_processes = Gauge(
+    "backoffice_web_processes", "Running web processes.", registry=registry, multiprocess_mode="livesum"
+)
 
 # Create all series with the value 0 at the start, so that monitoring notices even the first increase.
 for _status in (400, 408, 411, 413, 414, 415, 431, 503):

@@ -1,30 +1,35 @@
-"""Run a small WSGI application on the product's server: ``python -m tests.support.servers.application``."""
+"""A small WSGI application behind the product's adapter."""
 
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
 
-from backoffice.server import Door, run_server
-from backoffice.server.door import Environ, Headers
-from backoffice.server.threads import Application
+from django.conf import settings
+
+from backoffice.server.adapter import Adapter, Environ, Headers, Hooks
 
 BIG = 24 * 1024 * 1024
 
 
-class TestHooks(Door):
+class TestHooks(Hooks):
     def at_once(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
+        """Serve ``/healthz`` and ``/block``, which blocks the event loop."""
+        if environ["PATH_INFO"] == "/block":
+            time.sleep(600)
         return (HTTPStatus.OK, [], b"lives") if environ["PATH_INFO"] == "/healthz" else None
 
 
-def application(environ: Environ, start_response: Callable[..., object]) -> Iterable[bytes]:
-    """Serve ``/pid``, ``/slow?<seconds>``, ``/big``, ``/echo`` and ``/fails``."""
+def run(environ: Environ, start_response: Callable[..., object]) -> Iterable[bytes]:
+    """Serve ``/pid``, ``/slow?<seconds>``, ``/big``, ``/page``, ``/echo`` and ``/fails``."""
     path = environ["PATH_INFO"]
     start_response("200 OK", [("X-Mixed-CASE", path)])
     if path == "/big":
         return _iterate_chunks()
     if path == "/slow":
         time.sleep(float(environ["QUERY_STRING"]))
+    if path == "/page":
+        return [b"x" * 100_000]
     if path == "/echo":
         return [environ["wsgi.input"].read()]
     if path == "/fails":
@@ -37,15 +42,4 @@ def _iterate_chunks() -> Iterator[bytes]:
         yield b"x" * 65536
 
 
-def _load_application() -> tuple[Application, Door]:
-    return application, TestHooks()
-
-
-if __name__ == "__main__":
-    run_server(
-        _load_application,
-        host="127.0.0.1",
-        port=int(os.environ["PORT"]),
-        processes=int(os.environ["WEB_PROCESSES"]),
-        threads=int(os.environ["WEB_THREADS"]),
-    )
+application = Adapter(run, TestHooks(), threads=settings.WEB_THREADS)

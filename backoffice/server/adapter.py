@@ -1,0 +1,373 @@
+"""Run a WSGI application behind an ASGI server.
+
+The event loop reads a request completely before a thread handles it, and sends the response after the thread has
+computed it. A slow client therefore occupies a socket, but no thread, lock or database connection. The threads live as
+long as the process, so that each thread keeps its database connection. ``Hooks`` connects the adapter with the product.
+"""
+
+import asyncio
+import contextlib
+import io
+import logging
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Awaitable, Callable, Hashable, Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import IO, Any
+from urllib.parse import unquote_to_bytes
+
+from backoffice.server.fair_queue import FairQueue
+
+logger = logging.getLogger("backoffice.server")
+
+Environ = dict[str, Any]
+Headers = list[tuple[str, str]]
+Application = Callable[..., Iterable[bytes]]
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+BODY_SECONDS = 30.0
+BODY_SILENCE_SECONDS = 8.0
+# The maximum total size of large bodies in a process. Only received bytes count. Otherwise, a client could block others
+# by merely announcing large bodies. Bodies of up to SMALL_BODY bytes do not count.
+RECEIVING_BYTES = 512 * 1024 * 1024
+SMALL_BODY = 64 * 1024
+# Longer bodies of requests and responses are written to a temporary file.
+MEMORY_BYTES = 1024 * 1024
+# After an early error, the rest of the body is read and discarded for a while, because a client that is still sending
+# would not receive the response.
+DISCARD_SECONDS = 30.0
+DISCARD_SILENCE_SECONDS = 2.0
+DISCARD_BYTES = 256 * 1024 * 1024
+# The maximum number of queued requests per thread, and the maximum time in the queue. Further requests are rejected,
+# so that the queued requests are served in time.
+WAITING_PER_THREAD = 32
+WAITING_SECONDS = 10.0
+
+_CHUNK_BYTES = 256 * 1024
+_BODILESS = frozenset({204, 304})
+# Headers of the application that the server writes itself.
+_CONNECTION = frozenset({"connection"})
+_CONNECTION_AND_LENGTH = frozenset({"connection", "content-length"})
+# The scheme and host of a request target that is an absolute URL.
+_ORIGIN = re.compile(rb"https?://[^/]*", re.IGNORECASE)
+# A cache of the environ keys of headers. The size is limited, because clients can send any number of different names.
+_MAX_KEYS = 1000
+_environ_keys: dict[bytes, str] = {}
+
+
+class Hooks:
+    """Default hooks, which an application can override. All except ``answered`` and ``leave`` run in the event loop."""
+
+    def find_error(self, environ: Environ) -> HTTPStatus | None:
+        """Return the status with which to reject a request before its body is read, or None."""
+        return None
+
+    def refusal(self, status: HTTPStatus) -> tuple[Headers, bytes]:
+        """Return the headers and the body of an error response of the server itself."""
+        return [("Content-Type", "text/plain; charset=utf-8")], status.phrase.encode()
+
+    def at_once(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
+        """Return a response that needs no thread, or None."""
+        return None
+
+    def owner(self, environ: Environ) -> Hashable:
+        """Return a key that identifies the request's owner, or None. Threads are distributed fairly among owners."""
+        return None
+
+    def answered(self, environ: Environ) -> None:
+        """Handle the end of a request in the request's thread. The application may have added data to ``environ``."""
+
+    def leave(self) -> None:
+        """Clean up at the end of a thread. Called in the thread itself."""
+
+
+class Refused(Exception):
+    """Raised when a request is rejected before it reaches the application."""
+
+    def __init__(self, status: HTTPStatus) -> None:
+        super().__init__(status.phrase)
+        self.status = status
+
+
+@dataclass(slots=True)
+class Response:
+    """A response. If ``file`` is set, the file contains the body."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes = b""
+    file: IO[bytes] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A request for the threads."""
+
+    environ: Environ
+    owner: Hashable
+    since: float
+    done: "asyncio.Future[Response]"
+
+
+class Adapter:
+    """The ASGI application. Its threads start with the server's ``lifespan`` event."""
+
+    def __init__(self, application: Application, hooks: Hooks, *, threads: int) -> None:
+        self._application = application
+        self._hooks = hooks
+        self._threads = [threading.Thread(target=self._work, name=f"web-{n}", daemon=True) for n in range(threads)]
+        self._most = threads + threads * WAITING_PER_THREAD
+        self._queue: FairQueue[Job] = FairQueue(threads, self._most)
+        # The number of requests that are queued or running, and the received bytes of large bodies. Only the event loop
+        # changes these numbers.
+        self._busy = 0
+        self._receiving = 0
+        self._loop: asyncio.AbstractEventLoop
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request or the start and stop of the server. Other kinds of connections are rejected."""
+        if scope["type"] == "http":
+            await self._handle_request(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._run_lifespan(receive, send)
+
+    async def _run_lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        self._loop = asyncio.get_running_loop()
+        for thread in self._threads:
+            thread.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self._queue.end(len(self._threads))
+        await asyncio.to_thread(self._join)
+        await send({"type": "lifespan.shutdown.complete"})
+
+    def _join(self) -> None:
+        until = time.monotonic() + 1
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
+    async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        environ = build_environ(scope)
+        try:
+            if (quick := self._hooks.at_once(environ)) is not None:
+                status, headers, body = quick
+                return await _send_response(build_response(status, headers, body), environ, send)
+            if (error := self._hooks.find_error(environ)) is not None:
+                raise Refused(error)
+            length = int(environ.get("CONTENT_LENGTH") or 0)
+            if not length:
+                environ["wsgi.input"] = io.BytesIO()
+                return await _send_response(await self._run_in_thread(environ), environ, send)
+            with contextlib.ExitStack() as released:
+                environ["wsgi.input"] = await self._receive_body(length, receive, released)
+                await _send_response(await self._run_in_thread(environ), environ, send)
+        except Refused as refused:
+            response = self.refuse(refused.status)
+            response.headers.append((b"Connection", b"close"))
+            await _send_response(response, environ, send)
+            if environ.get("CONTENT_LENGTH") and "HTTP_EXPECT" not in environ:
+                await _discard_body(receive)
+
+    def refuse(self, status: HTTPStatus) -> Response:
+        """Return the response for a request that is rejected."""
+        headers, body = self._hooks.refusal(status)
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:
+            headers = [*headers, ("Retry-After", "1")]
+        return build_response(status, headers, body)
+
+    async def _receive_body(self, length: int, receive: Receive, released: contextlib.ExitStack) -> IO[bytes]:
+        """Return the body of a request as a file. ``released`` gives its size back at the end of the request.
+
+        Raises:
+            Refused: The body does not arrive in time, or the process is already receiving too many large bodies.
+        """
+        until = self._loop.time() + BODY_SECONDS
+        # Do not close the file here, because a thread may still read it after the client has left.
+        spool = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115
+        try:
+            async with asyncio.timeout(BODY_SILENCE_SECONDS) as deadline:
+                more = True
+                while more:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise Refused(HTTPStatus.BAD_REQUEST)
+                    chunk, more = message["body"], message["more_body"]
+                    if length > SMALL_BODY:
+                        if self._receiving + len(chunk) > RECEIVING_BYTES:
+                            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE)
+                        self._receiving += len(chunk)
+                        released.callback(self._give_back, len(chunk))
+                    spool.write(chunk)
+                    deadline.reschedule(min(self._loop.time() + BODY_SILENCE_SECONDS, until))
+        except TimeoutError:
+            raise Refused(HTTPStatus.REQUEST_TIMEOUT) from None
+        except OSError:
+            logger.exception("The body of a request cannot be stored")
+            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE) from None
+        spool.seek(0)
+        return spool
+
+    def _give_back(self, size: int) -> None:
+        self._receiving -= size
+
+    async def _run_in_thread(self, environ: Environ) -> Response:
+        owner = self._hooks.owner(environ)
+        if self._busy >= self._most or not self._queue.takes(owner):
+            return self.refuse(HTTPStatus.SERVICE_UNAVAILABLE)
+        self._busy += 1
+        job = Job(environ, owner, time.monotonic(), self._loop.create_future())
+        self._queue.put(job)
+        return await job.done
+
+    def _work(self) -> None:
+        while (job := self._queue.get()) is not None:
+            if time.monotonic() - job.since > WAITING_SECONDS:
+                response = self.refuse(HTTPStatus.SERVICE_UNAVAILABLE)
+            else:
+                response = self._run(job.environ)
+            self._queue.done(job)
+            self._loop.call_soon_threadsafe(self._finish, job, response)
+        self._hooks.leave()
+
+    def _run(self, environ: Environ) -> Response:
+        try:
+            return call_application(self._application, environ)
+        except Exception:
+            logger.exception("A request failed outside the application")
+            return self.refuse(HTTPStatus.INTERNAL_SERVER_ERROR)
+        finally:
+            self._hooks.answered(environ)
+
+    def _finish(self, job: Job, response: Response) -> None:
+        self._busy -= 1
+        if not job.done.done():
+            job.done.set_result(response)
+        elif response.file is not None:
+            response.file.close()
+
+
+def call_application(application: Application, environ: Environ) -> Response:
+    """Call the WSGI application and collect the whole response, so that no thread waits for a client."""
+    started: list[tuple[str, Headers]] = []
+    parts: list[bytes] = []
+    file: IO[bytes] | None = None
+    length = 0
+
+    def start_response(status: str, headers: Headers, exc_info: object = None) -> Callable[[bytes], None]:
+        started[:] = [(status, headers)]
+        return parts.append
+
+    chunks = application(environ, start_response)
+    try:
+        for chunk in chunks:
+            length += len(chunk)
+            if file is None and parts and length > MEMORY_BYTES:
+                file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the response has been sent
+                file.writelines(parts)
+            if file is None:
+                parts.append(chunk)
+            else:
+                file.write(chunk)
+    finally:
+        if (close := getattr(chunks, "close", None)) is not None:
+            close()
+    status, headers = int(started[0][0][:3]), started[0][1]
+    if environ["REQUEST_METHOD"] == "HEAD" or status in _BODILESS:
+        return Response(status, _encode(headers, _CONNECTION))
+    if file is None:
+        return build_response(status, headers, b"".join(parts))
+    response = build_response(status, headers, b"", length=file.tell())
+    file.seek(0)
+    response.file = file
+    return response
+
+
+def build_response(status: int, headers: Headers, body: bytes, *, length: int | None = None) -> Response:
+    """Return a response with the length of its body. Header names stay as they are written."""
+    encoded = _encode(headers, _CONNECTION_AND_LENGTH)
+    encoded.append((b"Content-Length", b"%d" % (len(body) if length is None else length)))
+    return Response(status, encoded, body)
+
+
+def _encode(headers: Headers, omitted: frozenset[str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers if name.lower() not in omitted]
+
+
+async def _send_response(response: Response, environ: Environ, send: Send) -> None:
+    """Send a response piece by piece. ``send`` waits while the client reads too slowly."""
+    await send({"type": "http.response.start", "status": response.status, "headers": response.headers})
+    body = b"" if environ["REQUEST_METHOD"] == "HEAD" else response.body
+    with response.file or contextlib.nullcontext(io.BytesIO(body) if len(body) > _CHUNK_BYTES else None) as file:
+        while file is not None and (chunk := file.read(_CHUNK_BYTES)):
+            body = b""
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _discard_body(receive: Receive) -> None:
+    """Read and discard the rest of a request's body for a limited time."""
+    loop, discarded = asyncio.get_running_loop(), 0
+    until = loop.time() + DISCARD_SECONDS
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DISCARD_SILENCE_SECONDS) as deadline:
+            while discarded < DISCARD_BYTES and (message := await receive()).get("more_body"):
+                discarded += len(message["body"])
+                deadline.reschedule(min(loop.time() + DISCARD_SILENCE_SECONDS, until))
+
+
+def build_environ(scope: Scope) -> Environ:
+    """Return the WSGI environ of a request, without its body."""
+    (host, port), client = scope["server"], scope["client"]
+    environ: Environ = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": _get_path(scope["raw_path"]),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_NAME": host,
+        "SERVER_PORT": str(port),
+        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "REMOTE_ADDR": client[0] if client else "",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+        "wsgi.input_terminated": True,
+    }
+    for name, value in scope["headers"]:
+        key = _environ_keys.get(name) or _get_environ_key(name)
+        text = value.decode("latin-1")
+        if key in environ:
+            text = f"{environ[key]}{'; ' if key == 'HTTP_COOKIE' else ','}{text}"
+        environ[key] = text
+    return environ
+
+
+def _get_environ_key(name: bytes) -> str:
+    """Return the environ key of a header, e.g. ``HTTP_X_NAME`` for ``x-name``."""
+    key = name.decode("latin-1").upper().replace("-", "_")
+    if key not in {"CONTENT_TYPE", "CONTENT_LENGTH"}:
+        key = f"HTTP_{key}"
+    if len(_environ_keys) < _MAX_KEYS:
+        _environ_keys[name] = key
+    return key
+
+
+def _get_path(target: bytes) -> str:
+    """Return the unquoted path of a request target, which may be an absolute URL.
+
+    Escaped slashes stay escaped, because they do not separate segments.
+    """
+    if not target.startswith(b"/"):
+        target = b"/" + _ORIGIN.sub(b"", target).removeprefix(b"/")
+    if b"%" in target:
+        target = unquote_to_bytes(target.replace(b"%2f", b"%252F").replace(b"%2F", b"%252F"))
+    return target.decode("latin-1")

@@ -1,0 +1,161 @@
+"""gunicorn's ASGI worker, with limits for clients that send or read nothing.
+
+gunicorn closes idle connections after their first request, but has no time limit for the first request or for clients
+that do not read. The classes extend private parts of gunicorn, which ``tests/server/test_connections.py`` checks.
+"""
+
+import asyncio
+import contextlib
+import socket
+from http import HTTPStatus
+
+from gunicorn.asgi.protocol import ASGIProtocol
+from gunicorn.workers import gasgi
+
+from backoffice.server.adapter import Adapter
+
+# These times are in seconds. The first request of a connection must begin within HEAD_SECONDS, and the head of each
+# request must be complete within HEAD_SECONDS.
+HEAD_SECONDS = 10.0
+SEND_SILENCE_SECONDS = 30.0
+HEAD_BYTES = 64 * 1024
+# The adapter waits while more unsent bytes than these are buffered. Most responses are shorter.
+WRITE_BUFFER_BYTES = 256 * 1024
+# After the stop signal, idle connections stay open for this time, because a request may already be under way.
+STOP_IDLE_SECONDS = 0.5
+STOP_ACCEPT_SECONDS = 0.5
+
+
+class Connection(ASGIProtocol):
+    """An HTTP connection."""
+
+    app: Adapter
+    worker: "Worker"
+    transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Register the connection, and close the oldest idle connection if there are too many."""
+        super().connection_made(transport)
+        self.transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES)
+        # The received bytes of the current head, and the time at which the head began.
+        self._head_bytes, self._head_since = 0, self.worker.loop.time()
+        # The number of bytes that the client has not read, and the time since which this number has not changed.
+        self._unread, self._unread_since = 0, 0.0
+        self.worker.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.worker.connections.pop(self, None)
+
+    def data_received(self, data: bytes) -> None:
+        """Reject a head that is too large. gunicorn limits only the size and number of lines."""
+        if self._current_request is None:
+            if not self._head_bytes:
+                self._head_since = self.worker.loop.time()
+            self._head_bytes += len(data)
+        try:
+            super().data_received(data)
+        except ValueError:
+            # Content-Length has more digits than Python converts.
+            self._reject(HTTPStatus.BAD_REQUEST)
+        if self._current_request is not None:
+            self._head_bytes = 0
+        elif self._head_bytes > HEAD_BYTES:
+            self._reject(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+
+    def _reject(self, status: HTTPStatus) -> None:
+        if not self._closed:
+            self._send_error_response(status, status.phrase)
+            self.close()
+
+    def eof_received(self) -> bool:
+        """Respond to the current request, although the client will not send any more data."""
+        if self._current_request is None:
+            return False
+        self._current_request.must_close = True
+        if not self._body_receiver._complete:
+            self._body_receiver.signal_disconnect()
+        return True
+
+    def _send_error_response(self, status: int, message: str, extra_headers: object = ()) -> None:
+        """Send an error for a request that gunicorn cannot parse, in the format of the application."""
+        response = self.app.refuse(HTTPStatus(status))
+        head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}".encode()]
+        head += [name + b": " + value for name, value in response.headers]
+        self._safe_write(b"\r\n".join([*head, b"Connection: close", b"", response.body]))
+
+    @property
+    def has_request(self) -> bool:
+        """Return True from the end of a request's head to the end of the response."""
+        return not self._awaiting_request
+
+    @property
+    def is_idle(self) -> bool:
+        """Return True if the client has not begun another request."""
+        return self._awaiting_request and not self._head_bytes
+
+    def close_if_silent(self, now: float) -> None:
+        """Close the connection if the client has been silent for too long."""
+        unread = self.transport.get_write_buffer_size()
+        if unread != self._unread:
+            self._unread, self._unread_since = unread, now
+        elif unread and now - self._unread_since > SEND_SILENCE_SECONDS:
+            self.transport.abort()
+        if not self.has_request and now - self._head_since > HEAD_SECONDS:
+            if self._head_bytes:
+                self._reject(HTTPStatus.REQUEST_TIMEOUT)
+            elif self.req_count == 1:
+                self.close()
+
+    def close(self) -> None:
+        """Close an idle connection."""
+        self._keepalive_timeout()
+
+
+# gunicorn has no setting for the class of connections.
+gasgi.ASGIProtocol = Connection
+
+
+class Worker(gasgi.ASGIWorker):
+    """A web process."""
+
+    def __init__(self, *args: object, **options: object) -> None:
+        super().__init__(*args, **options)
+        self.connections: dict[Connection, None] = {}
+
+    def add(self, connection: Connection) -> None:
+        """Register a connection. If there are too many, close the oldest connection without a request."""
+        if len(self.connections) >= self.worker_connections:
+            oldest = next((other for other in self.connections if not other.has_request), connection)
+            oldest.transport.abort()
+        self.connections[connection] = None
+
+    def notify(self) -> None:
+        """Send the heartbeat to the master process, and close the connections of silent clients."""
+        super().notify()
+        now = self.loop.time()
+        for connection in list(self.connections):
+            connection.close_if_silent(now)
+
+    async def _shutdown(self) -> None:
+        closing = self.loop.create_task(self._close_idle_connections())
+        for listener in self.sockets:
+            await self._accept_all(listener.sock)
+        await super()._shutdown()
+        closing.cancel()
+
+    async def _accept_all(self, listener: socket.socket) -> None:
+        """Accept all waiting connections, because the kernel would reset them when the last process stops."""
+        until = self.loop.time() + STOP_ACCEPT_SECONDS
+        with contextlib.suppress(BlockingIOError):
+            while self.loop.time() < until:
+                accepted, _ = listener.accept()
+                await self.loop.connect_accepted_socket(lambda: Connection(self), accepted)
+
+    async def _close_idle_connections(self) -> None:
+        await asyncio.sleep(STOP_IDLE_SECONDS)
+        while True:
+            for connection in [connection for connection in self.connections if connection.is_idle]:
+                connection.close()
+            self.notify()
+            await asyncio.sleep(0.1)
