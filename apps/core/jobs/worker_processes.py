@@ -3,7 +3,7 @@
 All times come from the clock of the database, because the clocks of machines can differ.
 """
 
-import socket
+import platform
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class WorkerMetrics:
 def report_process(role: str, node: str, queues: Iterable[str] = (), *, is_first: bool = True) -> None:
     """Record that a process is running. Its first report replaces a lost process with the same node name."""
     process = WorkerProcess(
-        role=role, node=node, host=socket.gethostname(), queues=sorted(queues), started_at=Now(), seen_at=Now()
+        role=role, node=node, host=platform.node(), queues=sorted(queues), started_at=Now(), seen_at=Now()
     )
     updated = ["host", "queues", "seen_at", *(["started_at"] if is_first else [])]
     WorkerProcess.objects.bulk_create(
