@@ -13,7 +13,7 @@ from django.conf import settings
 from backoffice.configuration import env
 from tests.support.servers.live import find_free_port
 
-SECONDS = 60
+SECONDS = 300
 OPERATORS = Path(settings.BASE_DIR, "docs", "operators.md")
 BAD = {
     "PORT": ("abc", "70000", "0", "-1"),

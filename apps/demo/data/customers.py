@@ -29,7 +29,7 @@ NOTES = (
 
 def load_demo_customers(shop: Shop, at: datetime) -> None:
     rng = random.Random(20)  # noqa: S311 - the demo must be the same each time
-    # Nobody knows the password. All accounts have the same one, because hashing takes a quarter of a second.
+    # A random password. All accounts share the hash, because hashing takes a quarter of a second.
     password = make_password(secrets.token_urlsafe())
     for number in range(COUNT):
         country = DEMO_COUNTRIES[number % len(DEMO_COUNTRIES)]
