@@ -23,7 +23,7 @@ STATEMENTS: dict[str, Callable[[], tuple[str, tuple[str, str]]]] = {
     "scan": lambda: (maintenance._SCAN.format(now="now()"), ("", "")),
     "results": lambda: (results._WRITE, ("json", """'[{"id": 1, "counts": true}]'""")),
     "extend leases": lambda: (maintenance._EXTEND_LEASES, ("int, bigint[], uuid", f"30, '{{1}}', {CLAIM[1][-42:-4]}")),
-    "shops with pending events": lambda: (fan_out._SHOPS, ("", "")),
+    "shops with pending events": lambda: (fan_out.WRITABLE_SHOPS_WITH_PENDING, ("", "")),
     "lock pending events": lambda: (fan_out._LOCK_PENDING, ("bigint[], int", "'{1}', 500")),
 }
 SIZES = [(10, 1), (1000, 1), (1000, 1000), (1_000_000, 1), (1_000_000, 1000)]
