@@ -31,6 +31,8 @@ class JobTask(Task):  # type: ignore[misc]
     """
 
     abstract = True
+    # The message does not contain the arguments of the function.
+    typing = False
     # ``queue`` logs failed attempts.
     throws = (Exception,)
 
@@ -52,10 +54,9 @@ class JobTask(Task):  # type: ignore[misc]
 
 
 class PeriodicTask(Task):  # type: ignore[misc]
-    """The base class of periodic tasks."""
+    """The base class of periodic tasks. The message does not contain the time, which is an argument of the function."""
 
     abstract = True
-    # The signature of the declared function differs from the signature of the task.
     typing = False
 
     def __call__(self) -> None:

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ Start = Callable[..., subprocess.Popen[bytes]]
 # Seconds within which another worker finishes an interrupted job.
 PROMISE = 60
 # Seconds that a worker may need to start on a busy machine. Brokers take longer to detect a killed worker's connection.
-STARTING = 90
+STARTING = 40
 
 
 @dataclass(frozen=True)
@@ -207,22 +207,15 @@ def celery_app(broker_url: str, tmp_path: Path) -> Iterator[Celery]:
 def collect_events(app: Celery) -> Iterator[list[dict[str, Any]]]:
     """Collect the events of workers in a thread, as Flower does."""
     events: list[dict[str, Any]] = []
-    is_done = threading.Event()
-
-    def receive() -> None:
-        with app.connection_for_read() as connection:
-            receiver = app.events.Receiver(connection, handlers={"*": events.append})
-            while not is_done.is_set():
-                with suppress(TimeoutError):
-                    receiver.capture(limit=1, timeout=1, wakeup=False)
-
-    thread = threading.Thread(target=receive)
-    thread.start()
-    try:
-        yield events
-    finally:
-        is_done.set()
-        thread.join(30)
+    with app.connection_for_read() as connection:
+        receiver = app.events.Receiver(connection, handlers={"*": events.append})
+        thread = threading.Thread(target=receiver.capture, kwargs={"wakeup": False})
+        thread.start()
+        try:
+            yield events
+        finally:
+            receiver.should_stop = True
+            thread.join(30)
 
 
 def test_celery_tools_show_the_truth(
