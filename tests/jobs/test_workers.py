@@ -31,7 +31,7 @@ Start = Callable[..., subprocess.Popen[bytes]]
 # Seconds within which another worker finishes an interrupted job.
 PROMISE = 60
 # Seconds that a worker may need to start on a busy machine. Brokers take longer to detect a killed worker's connection.
-STARTING = 40
+STARTING = 90
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ BAD = {
     "BACKOFFICE_REPLICA_URL": ("foo://x", "postgres://a@b/c"),
     "BACKOFFICE_REPLICA_LAG_SECONDS": ("0", "soon"),
     "BACKOFFICE_MAX_JOBS_PER_SHOP": ("-1", "some"),
+    "BACKOFFICE_TASK_ROUTES": ("orders.*", "orders.*=nosuch", "=bulk"),
     "EMAIL_URL": ("foo", "foo://x"),
     "BROKER_URL": ("foo://x", "redis", "amqp://"),
     "CACHE_URL": ("foo://x", "redis://"),
