@@ -10,7 +10,7 @@ from apps.core.db.connections import limit_database_waits
 from backoffice.wsgi_validation import validate_environ
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
-# See ``backoffice.entrypoints.serve``.
+# See ``backoffice.server.gunicorn_config``.
 os.environ.setdefault("BACKOFFICE_LOCK_TIMEOUT_MS", "2500")
 
 application: WSGIApplication = get_wsgi_application()

@@ -11,7 +11,6 @@ import http.client
 import io
 import os
 import statistics
-import subprocess
 import threading
 import time
 import uuid
@@ -35,7 +34,7 @@ class HeaderFairness(Hooks):
     """Server hooks for fair scheduling that take the shop from a request header."""
 
     def owner(self, environ: Environ) -> Hashable:
-        return environ[WHOSE]
+        return environ.get(WHOSE)
 
 
 def application(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -138,9 +137,7 @@ def measure_requests(seconds: float, kind: str) -> list[float]:
     """Return the response times of the other shops, in seconds."""
     port = servers.find_free_port()
     command = servers.run_gunicorn(f"benchmarks.noisy_neighbor:build({kind!r})")
-    server = subprocess.Popen(command, env={**os.environ, "PORT": str(port), "WEB_PROCESSES": "1"})
-    try:
-        time.sleep(3)
+    with servers.run_server("noisy", command, port, {"WEB_PROCESSES": "1"}, "/", ""):
         durations: list[float] = []
         until = time.monotonic() + seconds
         callers = [
@@ -155,9 +152,6 @@ def measure_requests(seconds: float, kind: str) -> list[float]:
         for caller in callers:
             caller.join()
         return durations
-    finally:
-        server.terminate()
-        server.wait()
 
 
 def send_requests(port: int, whose: str, path: str, until: float, durations: list[float], pause: float = 0) -> None:

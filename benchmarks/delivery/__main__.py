@@ -3,9 +3,9 @@
 Run: ``python -m benchmarks.delivery [--deliveries 20000] [--only fan_out,hang,…]``
 
 The command creates a database on the PostgreSQL server in ``DATABASE_URL`` and drops it afterwards. Without
-``DATABASE_URL``, it uses SQLite. Workers use the empty broker in ``BROKER_URL``. Endpoints, database, broker and
-workers share the machine. Ratios within one run and CPU times are reproducible, but absolute numbers are not. The
-command prints one line of JSON per measurement.
+``DATABASE_URL``, it uses SQLite. Workers use the broker in ``BROKER_URL``, which must be empty. Endpoints, database,
+broker and workers share the machine. Ratios within one run and CPU times are reproducible, but absolute numbers are
+not. The command prints one line of JSON per measurement.
 """
 
 import argparse

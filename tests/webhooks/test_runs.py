@@ -19,10 +19,10 @@ from apps.webhooks.domain.engine import fan_out
 from apps.webhooks.domain.engine.dispatcher import notify, run_leases
 from apps.webhooks.domain.engine.dispatcher.run_leases import (
     RunLease,
-    acquire_lease,
+    acquire_run_lease,
     get_seconds_until_work,
-    release_lease,
-    renew_lease,
+    release_run_lease,
+    renew_run_lease,
 )
 from apps.webhooks.domain.engine.dispatcher.runner import Runner
 from apps.webhooks.models import Delivery, DeliveryRun, Host
@@ -68,30 +68,30 @@ def update_deliveries(**values: Any) -> None:
 
 def test_leases_limit_the_number_of_runs(db: None, settings: Settings) -> None:
     settings.WEBHOOK_RUNS = 2
-    first, second, third = acquire_lease(), acquire_lease(), acquire_lease()
+    first, second, third = acquire_run_lease(), acquire_run_lease(), acquire_run_lease()
 
     assert first is not None
     assert second is not None
     assert {first.slot, second.slot} == {0, 1}
     assert third is None
     # The message without a lease marked the first run, and only this run continues.
-    assert (release_lease(first), release_lease(second)) == (True, False)
-    again = acquire_lease()
+    assert (release_run_lease(first), release_run_lease(second)) == (True, False)
+    again = acquire_run_lease()
     assert again is not None
-    assert not release_lease(again)
+    assert not release_run_lease(again)
 
 
 def test_an_expired_lease_is_replaced(db: None) -> None:
-    lost = acquire_lease()
+    lost = acquire_run_lease()
     assert lost is not None
-    assert renew_lease(lost)
+    assert renew_run_lease(lost)
     expire_run_leases()
-    current = acquire_lease()
+    current = acquire_run_lease()
 
     assert current is not None
-    assert not renew_lease(lost)
-    assert not release_lease(lost)
-    assert renew_lease(current)
+    assert not renew_run_lease(lost)
+    assert not release_run_lease(lost)
+    assert renew_run_lease(current)
 
 
 # --- the search for work ---------------------------------------------------------------------------------------------
@@ -249,10 +249,10 @@ def test_a_message_at_the_end_of_a_run_is_not_lost(
     def release(lease: RunLease) -> bool:
         if next(late_messages, None):
             create_blogs(shop)
-            assert acquire_lease() is None
-        return release_lease(lease)
+            assert acquire_run_lease() is None
+        return release_run_lease(lease)
 
-    monkeypatch.setattr(run_leases, "release_lease", release)
+    monkeypatch.setattr(run_leases, "release_run_lease", release)
     with WebhookReceiver() as catcher:
         make_subscription(installation, catcher.url)
         create_blogs(shop)

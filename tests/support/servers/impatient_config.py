@@ -7,5 +7,5 @@ worker.HEAD_SECONDS = 1.0
 worker.SEND_SILENCE_SECONDS = 2.0
 adapter.BODY_SILENCE_SECONDS = 1.0
 keepalive = 60
-# Kill processes whose event loop is blocked.
+# Replace a process after its event loop has been blocked for 3 seconds.
 timeout = 3

@@ -21,7 +21,7 @@ from apps.webhooks.domain.engine.dispatcher.db_threads import DatabaseThreads
 from apps.webhooks.domain.engine.dispatcher.endpoint_slots import SLOTS, AttemptKind, EndpointSlots
 from apps.webhooks.domain.engine.dispatcher.notify import LINGER_SECONDS
 from apps.webhooks.domain.engine.dispatcher.result_writer import BATCH_SECONDS, ResultWriter
-from apps.webhooks.domain.engine.dispatcher.run_leases import RENEW_SECONDS, RunLease, renew_lease
+from apps.webhooks.domain.engine.dispatcher.run_leases import RENEW_SECONDS, RunLease, renew_run_lease
 from apps.webhooks.domain.engine.dispatcher.sender import Sender
 from apps.webhooks.domain.engine.fan_out import create_deliveries
 from apps.webhooks.domain.engine.results import DeliveryResult
@@ -238,7 +238,7 @@ class Dispatcher:
             now = time.monotonic()
             if now - renewed_at >= RENEW_SECONDS:
                 renewed_at = now
-                if not await self._threads.run("tell", renew_lease, self._lease):
+                if not await self._threads.run("tell", renew_run_lease, self._lease):
                     # This process was paused, and another run has replaced this run.
                     self.was_cut_short = True
                     self._stop()

@@ -78,7 +78,7 @@ def get_seconds_until_work() -> float | None:
     return max(0.0, (parse_timestamp(first_start) - parse_timestamp(now)).total_seconds())
 
 
-def acquire_lease() -> RunLease | None:
+def acquire_run_lease() -> RunLease | None:
     """Acquire a lease, or mark the first run as wanted and return None."""
     token = uuid4()
     slots = ", ".join(f"({slot})" for slot in range(settings.WEBHOOK_RUNS))
@@ -86,12 +86,12 @@ def acquire_lease() -> RunLease | None:
     return RunLease(slot, token) if str(holder).replace("-", "") == token.hex else None
 
 
-def renew_lease(lease: RunLease) -> bool:
+def renew_run_lease(lease: RunLease) -> bool:
     """Renew a lease. Return False if it has expired and another run has acquired it."""
     return bool(_execute(_RENEW, [lease.slot, _adapt(lease.token)]))
 
 
-def release_lease(lease: RunLease) -> bool:
+def release_run_lease(lease: RunLease) -> bool:
     """Release a lease. Return True if a message asked for another run in the meantime."""
     return any(is_wanted for (is_wanted,) in _execute(_RELEASE, [lease.slot, _adapt(lease.token)]))
 

@@ -67,7 +67,7 @@ class Runner:
         if seconds > 0:
             notify.send_delayed_message(seconds)
             return False
-        lease = self._threads.call("claim", run_leases.acquire_lease)
+        lease = self._threads.call("claim", run_leases.acquire_run_lease)
         if lease is None:
             return False
         dispatcher = Dispatcher(self._threads, lease, slots=self._slots, ends_at=ends_at, must_stop=must_stop)
@@ -76,7 +76,7 @@ class Runner:
             with _tune_interpreter():
                 uvloop.run(dispatcher.run())
         finally:
-            is_wanted = self._threads.call("claim", run_leases.release_lease, lease)
+            is_wanted = self._threads.call("claim", run_leases.release_run_lease, lease)
         if dispatcher.was_cut_short:
             notify.send_message()
             return False
