@@ -21,7 +21,7 @@ from celery.signals import (
 )
 from celery.utils.nodenames import gethostname, nodename
 from django.conf import settings
-from kombu import Queue
+from kombu.entity import Queue
 from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
@@ -50,7 +50,7 @@ app.conf.update(
         **(_FILESYSTEM_OPTIONS if settings.BROKER_URL == "filesystem://" else {}),
         **(_REDIS_OPTIONS if settings.BROKER_URL.startswith("redis") else {}),
     },
-    task_queues=[Queue(name, routing_key=name) for name in settings.TASK_QUEUES],
+    task_queues=[Queue(name, routing_key=name) for name in settings.TASK_QUEUES],  # type: ignore[no-untyped-call]
     task_default_queue=settings.TASK_QUEUES[0],
     task_create_missing_queues=False,
     task_routes=("backoffice.celery_tasks.route_task",),

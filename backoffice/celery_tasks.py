@@ -23,7 +23,7 @@ _EXPIRY_SECONDS = {Every.MINUTE: 60, Every.HOUR: 1800, Every.NIGHT: 3600}
 _FIRST_HOUR_OF_NIGHT, _MINUTES_OF_NIGHT = 3, 120
 
 
-class JobTask(Task):  # type: ignore[misc]
+class JobTask(Task):
     """The base class of tasks that run jobs. The ID of the task is the key of the job's row.
 
     The row contains the arguments and is the source of truth. The message only shows monitoring tools the shop and the
@@ -53,7 +53,7 @@ class JobTask(Task):  # type: ignore[misc]
             raise attempt.error
 
 
-class PeriodicTask(Task):  # type: ignore[misc]
+class PeriodicTask(Task):
     """The base class of periodic tasks. The message does not contain the time, which is an argument of the function."""
 
     abstract = True

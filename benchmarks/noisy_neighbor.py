@@ -1,7 +1,7 @@
 """Measure 49 shops while another shop causes a high load: ``python -m benchmarks.noisy_neighbor [--jobs 2000]``.
 
 In the first part, one shop enqueues many jobs, and then each of the other shops enqueues one job. Two workers handle
-the notifications in order. In the second part, 64 clients of one shop send requests that take 0.2 seconds, and one
+the messages in order. In the second part, 64 clients of one shop send requests that take 0.2 seconds, and one
 client of each of the other shops sends short requests, to one process with four threads. Both parts run with and
 without fair scheduling. The command needs a separate migrated database.
 """
@@ -14,6 +14,7 @@ import statistics
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
@@ -69,20 +70,21 @@ def print_waits(what: str, seconds: list[float]) -> None:
 
 def measure_jobs(count: int, *, turns: bool) -> list[float]:
     """Return how many seconds each of the other shops waited for its job to finish."""
+    from django.conf import settings
     from django.db import connection
 
     from apps.core.jobs import queue
 
-    notifications, shops, ended = enqueue_jobs(count)
-    lock = threading.Lock()
-
-    def take_notification() -> uuid.UUID | None:
-        with lock:
-            return notifications.pop() if notifications else None
+    limit = settings.MAX_JOBS_PER_SHOP
+    settings.MAX_JOBS_PER_SHOP = limit if turns else count + 1
+    messages, shops, ended = enqueue_jobs(count)
 
     def work() -> None:
-        for key in iter(take_notification, None):
-            queue.handle_notification(key) if turns else queue.run_job(key)
+        while len(ended) < len(shops) or messages:
+            try:
+                queue.handle_message(messages.popleft())
+            except IndexError:
+                time.sleep(JOB_SECONDS / 10)
         connection.close()
 
     workers = [threading.Thread(target=work) for _ in range(2)]
@@ -91,19 +93,21 @@ def measure_jobs(count: int, *, turns: bool) -> list[float]:
         worker.start()
     for worker in workers:
         worker.join()
+    settings.MAX_JOBS_PER_SHOP = limit
     return [ended[shop] - began for shop in shops[1:]]
 
 
-def enqueue_jobs(count: int) -> tuple[list[uuid.UUID], list[int], dict[int, float]]:
+def enqueue_jobs(count: int) -> tuple[deque[uuid.UUID], list[int], dict[int, float]]:
     """Create shops with jobs.
 
     Returns:
-        The job keys in reverse order, the shop ids, and a dictionary that receives the time at which each shop's first
-        job ends.
+        The keys of the sent jobs, to which further sent jobs are added, the shop ids, and a dictionary that receives
+        the time at which each shop's first job ends.
     """
     from django.core.management import call_command
 
-    from apps.core.jobs import queue
+    from apps.core.jobs import job_tasks, publishing, queue
+    from apps.core.jobs.broker_circuit_breaker import BrokerCircuitBreaker
     from apps.core.jobs.models import Job
     from apps.core.tenancy.models import Shop
     from apps.core.tenancy.scope import shop_scope
@@ -112,25 +116,24 @@ def enqueue_jobs(count: int) -> tuple[list[uuid.UUID], list[int], dict[int, floa
     for number in range(SHOPS):
         call_command("create_shop", f"{prefix}-{number}.example", stdout=io.StringIO())
     shops = list(Shop.objects.filter(domain__startswith=prefix).order_by("pk"))
-    notifications: list[uuid.UUID] = []
+    messages: deque[uuid.UUID] = deque()
     ended: dict[int, float] = {}
 
     def nap(job: Job, **_: Any) -> None:
         time.sleep(JOB_SECONDS)
         ended.setdefault(job.shop_id, time.monotonic())
 
-    def notify(*keys: uuid.UUID) -> None:
-        notifications.extend(keys)
+    def send(name: str, *, task_id: str = "", **_: Any) -> None:
+        if name == prefix:
+            messages.append(uuid.UUID(task_id))
 
-    queue.tasks.register(prefix, queue.Task(nap))
-    queue.notifiers.clear()
-    queue.notifiers.add(notify)
+    job_tasks.job_task(prefix, title="Nap")(nap)
+    publishing.send_task = BrokerCircuitBreaker(send)
     for shop, number in zip(shops, [count, *[1] * (SHOPS - 1)], strict=True):
         with shop_scope(shop):
             for _ in range(number):
                 queue.enqueue(prefix)
-    notifications.reverse()
-    return notifications, [shop.pk for shop in shops], ended
+    return messages, [shop.pk for shop in shops], ended
 
 
 def measure_requests(seconds: float, kind: str) -> list[float]:

@@ -25,7 +25,7 @@ def test_a_failed_notification_pauses_further_ones(monkeypatch: pytest.MonkeyPat
     now = 1000.0
     monkeypatch.setattr(broker_circuit_breaker, "time", SimpleNamespace(monotonic=lambda: now))
     breaker = broker_circuit_breaker.BrokerCircuitBreaker(notify)
-    first, second, third, *rest = "abcdef"
+    first, second, third, *rest = list("abcdef")
 
     with pytest.raises(ConnectionError):
         breaker(first)

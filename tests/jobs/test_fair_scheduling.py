@@ -1,6 +1,7 @@
 import uuid
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -182,7 +183,7 @@ def test_jobs_are_found_by_index_however_many_wait(
 ) -> None:
     make_waiting_jobs(shop, 20_000)
     make_waiting_jobs(other_shops[0], 1)
-    statements = {
+    statements: dict[str, list[Any]] = {
         publishing._NEXT_JOBS_SQL: [shop.pk, "default", LIMIT, shop.pk, "default"],
         publishing._LOST_JOBS_SQL: [],
         publishing._DUE_SHOPS_SQL: [],

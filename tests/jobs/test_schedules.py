@@ -22,6 +22,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from time_machine import TimeMachineFixture
 
+from apps.core.db import prepared_sql
 from apps.core.jobs import publishing, queue
 from apps.core.jobs.models import Job, PeriodicRun
 from apps.core.jobs.periodic_tasks import Every, PeriodicTask, periodic_tasks, run_periodic_task
@@ -150,7 +151,7 @@ def test_two_sweeps_send_twice_without_their_condition(
 ) -> None:
     make_waiting_jobs(shop, 3)
     both_looked = threading.Barrier(2)
-    look = publishing.execute_prepared
+    look = prepared_sql.execute_prepared
 
     def look_together(sql: str, *arguments: Any, **options: Any) -> Any:
         rows = look(sql, *arguments, **options)

@@ -1,5 +1,7 @@
 """The models for background work that must not be lost, and for the processes that run the work."""
 
+from typing import Any
+
 import uuid6
 from django.db import models
 from django.db.models import Q
@@ -11,7 +13,7 @@ from apps.core.i18n.messages import MessageField
 from apps.core.tenancy.shop_owned import ShopOwned
 
 
-class SentAtField(models.DateTimeField):
+class SentAtField(models.DateTimeField[Any, Any]):
     """A time that the database may compute when it inserts a row. The inserted object receives the value."""
 
     db_returning = True
