@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from apps.core.db.prepared_sql import execute_prepared
+from apps.core.db.prepared_sql import Rows, execute_prepared
 from apps.webhooks.domain.engine.claims import parse_timestamp
 from apps.webhooks.domain.engine.fan_out import WRITABLE_SHOPS_WITH_PENDING
 from apps.webhooks.domain.engine.maintenance import WAITING_ENDPOINTS
@@ -97,13 +97,21 @@ def release_run_lease(lease: RunLease) -> bool:
     return any(is_wanted for (is_wanted,) in _execute(_RELEASE, [lease.slot, _adapt(lease.token)]))
 
 
+<<<<<<< ours
 def _execute(sql: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
+=======
+def _execute(sql: str, parameters: list[object]) -> Rows:
+>>>>>>> theirs
     if connection.vendor == "postgresql":
         now, until = "now()", f"now() + interval '{LEASE_SECONDS} seconds'"
     else:
         now, until = f"'{_format_time(0)}'", f"'{_format_time(LEASE_SECONDS)}'"
+<<<<<<< ours
     rows: list[tuple[Any, ...]] = execute_prepared(sql.replace("{now}", now).replace("{until}", until), parameters)
     return rows
+=======
+    return execute_prepared(sql.replace("{now}", now).replace("{until}", until), parameters)
+>>>>>>> theirs
 
 
 def _format_time(seconds: float) -> str:
