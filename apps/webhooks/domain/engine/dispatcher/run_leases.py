@@ -7,7 +7,6 @@ Times are compared with the database clock.
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -97,21 +96,12 @@ def release_run_lease(lease: RunLease) -> bool:
     return any(is_wanted for (is_wanted,) in _execute(_RELEASE, [lease.slot, _adapt(lease.token)]))
 
 
-<<<<<<< ours
-def _execute(sql: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
-=======
 def _execute(sql: str, parameters: list[object]) -> Rows:
->>>>>>> theirs
     if connection.vendor == "postgresql":
         now, until = "now()", f"now() + interval '{LEASE_SECONDS} seconds'"
     else:
         now, until = f"'{_format_time(0)}'", f"'{_format_time(LEASE_SECONDS)}'"
-<<<<<<< ours
-    rows: list[tuple[Any, ...]] = execute_prepared(sql.replace("{now}", now).replace("{until}", until), parameters)
-    return rows
-=======
     return execute_prepared(sql.replace("{now}", now).replace("{until}", until), parameters)
->>>>>>> theirs
 
 
 def _format_time(seconds: float) -> str:
