@@ -177,7 +177,7 @@ def test_the_product_stops_at_once_prints_little_and_issues_one_token(product: P
         "Preparing the database …",
         "Collecting static files …",
         "Creating the demo shop …",
-        "Starting the web server and the workers …",
+        "Starting the web server and the worker …",
         "Running until Ctrl-C.",
         "Stopping …",
     ], first

@@ -126,7 +126,7 @@ def test_an_invitation_is_sent(server_shop: Shop) -> None:
     assert {name: getattr(own, name) for name in values} == values
     assert customer.state == "invited"
     with shop_scope(server_shop):
-        assert Job.objects.filter(task__contains="invite").count() == 2
+        assert Job.objects.filter(task="customers.send_invitation").count() == 2
 
 
 def test_an_activation_url_opens_the_page_on_which_a_password_is_chosen() -> None:

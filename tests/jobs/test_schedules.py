@@ -96,7 +96,7 @@ def test_housekeeping_runs_each_hour(zone: ZoneInfo, eve: tuple[int, int, int]) 
 
 @pytest.mark.parametrize("hours", [-1, 1])
 @pytest.mark.parametrize("at", [(3, 0), (3, 30), (3, 50)], ids=["before", "just before", "after"])
-def test_a_clock_set_by_an_hour_neither_doubles_nor_skips_nightly_tasks(hours: int, at: tuple[int, int]) -> None:
+def test_clock_changes_neither_double_nor_skip_nightly_tasks(hours: int, at: tuple[int, int]) -> None:
     with time_machine.travel(datetime(2026, 5, 4, 2, 30, tzinfo=UTC), tick=False) as clock:
         beat = ScriptedScheduler(NIGHT, clock)
         ran = list(beat.run(at[0] * 60 + at[1] - 150))
@@ -109,7 +109,7 @@ def test_a_clock_set_by_an_hour_neither_doubles_nor_skips_nightly_tasks(hours: i
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_a_clock_set_by_an_hour_delays_housekeeping_by_at_most_two_hours(hours: int) -> None:
+def test_clock_changes_delay_hourly_tasks_by_at_most_two_hours(hours: int) -> None:
     with time_machine.travel(datetime(2026, 5, 4, 12, tzinfo=UTC), tick=False) as clock:
         beat = ScriptedScheduler(HOURLY, clock)
         before = list(beat.run(90))

@@ -55,7 +55,7 @@ def raise_price(panel: Panel, product: Product) -> BulkEdit:
 def press_button(panel: Panel, edit: BulkEdit, name: str) -> str:
     """Press a button on the bulk edit's page, run the jobs and return the next page."""
     assert panel.forge(f"bulk_edits_bulkedit_{name}", edit.pk).status_code == 302
-    for job in Job.objects.filter(state="waiting", task__startswith="bulk.").order_by("pk"):
+    for job in Job.objects.filter(state="waiting", task__startswith="bulk_edits.").order_by("pk"):
         queue.run_job(job.key)
     edit.refresh_from_db()
     return panel.get("bulk_edits_bulkedit_change", edit.pk).content.decode()

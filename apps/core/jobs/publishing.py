@@ -5,7 +5,7 @@ are not finished. Its other jobs wait in the database. A shop with a single job 
 of jobs of each other shop, even if another shop enqueued ten thousand jobs earlier.
 
 ``enqueue`` sends a job if its shop is below the limit. When a job ends, the worker sends the next jobs of the same shop
-and queue. A periodic task sends what is left: jobs that have become due, and jobs whose message or worker was lost. The
+and queue. A periodic task sends what is left: jobs that have become due, and jobs that lost their message or worker. The
 column ``rung_at`` contains the time at which a job was last sent. It is empty while a job waits in the database.
 """
 
@@ -102,7 +102,7 @@ _CONDITIONS = {
 
 
 def get_send_time(shop_id: int, queue: str, place: int = 0) -> RawSQL:
-    """Return the value of ``rung_at`` for a new job: now if the shop may send it, otherwise NULL.
+    """Return the value of ``rung_at`` for a new job: now if its shop is below the limit, otherwise NULL.
 
     ``place`` is the number of jobs that are inserted before this job in the same statement.
     """
@@ -140,7 +140,7 @@ def _format(sql: str) -> str:
 
 
 def _claim_and_send(rows: list[Any]) -> int:
-    """Send the jobs with these IDs, except those that another process has just sent."""
+    """Send the jobs with these IDs. Skip jobs that another process has just sent."""
     if not rows:
         return 0
     ids = [pk for (pk,) in rows]
@@ -151,8 +151,8 @@ def _claim_and_send(rows: list[Any]) -> int:
 def send_jobs(jobs: Iterable[Job]) -> int:
     """Publish one message for each job, and return the number of messages. ``rung_at`` must already be stored.
 
-    If the broker is down, mark the remaining jobs as not sent, so that ``send_due_jobs`` finds them. Jobs whose task is
-    unknown fail.
+    If the broker is down, mark the remaining jobs as not sent, so that ``send_due_jobs`` finds them. Jobs with an
+    unknown task fail.
     """
     count, remaining = 0, list(jobs)
     while remaining:

@@ -75,7 +75,7 @@ def enqueue(task: str, *, actor: str = "system", due_at: datetime | None = None,
 
 
 def enqueue_many(task: str, arguments_list: Sequence[Mapping[str, Any]], *, actor: str = "system") -> list[Job]:
-    """Enqueue the same task with different arguments and send those that the shop may send."""
+    """Enqueue the same task with different arguments, and send jobs up to the limit of the shop."""
     return _create_jobs(task, arguments_list, actor=actor, due_at=None)
 
 
