@@ -192,6 +192,9 @@ def celery_app(broker_url: str, tmp_path: Path) -> Iterator[Celery]:
         folder = tmp_path / "broker"
         options |= {f"data_folder_{way}": str(folder / "queue") for way in ("in", "out")}
         options |= {f"{name}_folder": str(folder / name) for name in ("processed", "control")}
+        # The worker creates these folders, but the tool may start first.
+        for name in ("queue", "processed", "control"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
     app = Celery("operator", set_as_current=False)
     app.conf.update(
         broker_url=broker_url.replace("filesystem://", "filesystem://localhost"),
