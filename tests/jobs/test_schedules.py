@@ -135,7 +135,7 @@ def test_a_worker_with_a_wrong_clock_runs_its_tasks(name: str, hours: int, time_
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.race(no_guard="the condition of the update is the guard; the test below shows the breach without it")
+@pytest.mark.race(control="test_two_sweeps_send_twice_without_their_condition")
 def test_sweeps_of_two_schedulers_ring_once_for_each_job(shop: Shop, notified_jobs: list[uuid.UUID]) -> None:
     make_waiting_jobs(shop, 1200, rung_at=timezone.now() - timedelta(minutes=5))
 

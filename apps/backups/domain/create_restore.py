@@ -72,6 +72,8 @@ def restore_backup(folder: Path) -> Manifest:
     if (folder / _KEY).exists():
         # Replacing the key that this installation generated is safe, because the key has not signed anything yet.
         shutil.copy(folder / _KEY, settings.DATA_DIR / _KEY)
+        # The commands that follow in this process decrypt restored secrets.
+        settings.SECRET_KEY = (folder / _KEY).read_text()
     row_counts = databases.count_rows()
     if differing := sorted(name for name in manifest.tables if row_counts.get(name) != manifest.tables[name]):
         raise BackupRefused(f"The number of restored rows differs from the backup in {', '.join(differing)}.")

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -52,6 +53,12 @@ def runner() -> Iterator[Runner]:
 
 def never() -> bool:
     return False
+
+
+def run_once(runner: Runner, *, ends_at: float = float("inf"), must_stop: Callable[[], bool] = never) -> None:
+    """Run in a thread, because the main thread has an event loop after tests with a browser."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(runner.run, ends_at, must_stop).result()
 
 
 def expire_run_leases() -> None:
@@ -212,8 +219,8 @@ def test_a_run_that_is_cut_short_sends_a_message(
     create_blogs(shop)
     messages.clear()
 
-    runner.run(time.monotonic(), never)
-    runner.run(float("inf"), lambda: True)
+    run_once(runner, ends_at=time.monotonic())
+    run_once(runner, must_stop=lambda: True)
 
     assert messages == [("webhooks.deliver", {"queue": "webhooks"})] * 2
     with shop_scope(shop):
@@ -228,12 +235,12 @@ def test_a_retry_that_is_due_soon_gets_a_delayed_message(
     fan_out.create_deliveries()
     messages.clear()
     update_deliveries(state="retry", next_at=timezone.now() + timedelta(hours=1))
-    runner.run(float("inf"), never)
+    run_once(runner)
     assert messages == []
 
     update_deliveries(next_at=timezone.now() + timedelta(seconds=8))
-    runner.run(float("inf"), never)
-    runner.run(float("inf"), never)
+    run_once(runner)
+    run_once(runner)
 
     ((name, options),) = messages
     assert name == "webhooks.deliver"
@@ -256,6 +263,6 @@ def test_a_message_at_the_end_of_a_run_is_not_lost(
     with WebhookReceiver() as catcher:
         make_subscription(installation, catcher.url)
         create_blogs(shop)
-        runner.run(float("inf"), never)
+        run_once(runner)
 
         assert len(catcher.requests) == 2

@@ -40,6 +40,9 @@ EXCLUDED_TABLES: Mapping[str, str] = {
     "customers.CustomerProfile": "Filled by database triggers when customers are inserted.",
     "customers.CustomerRank": "Filled by database triggers when customers are inserted.",
     "customers.CustomerWords": "Filled by database triggers when customers are inserted.",
+    "jobs.PeriodicRun": "Runs of this installation's periodic tasks.",
+    "jobs.WorkerProcess": "Processes of this installation.",
+    "webhooks.DeliveryRun": "Runs of this installation's workers.",
     "webhooks.Host": "Recent responses of endpoints, which the other installation records itself.",
 }
 

@@ -78,7 +78,8 @@ class _Broker:
             # The broker returned the message because no queue is bound, or rejected it because the queue is full.
             returned = isinstance(error, PublishError)
             raise MessageRejected(deliveries.NO_QUEUE if returned else deliveries.REJECTED) from error
-        except (AMQPError, OSError, RuntimeError) as error:
+        except (AMQPError, OSError, RuntimeError, StopAsyncIteration) as error:
+            # aiormq raises StopAsyncIteration if the broker closes a connection that is being opened.
             await self.close()
             raise Unreachable(_describe_error(error)) from error
         progress.answered = progress.now()
