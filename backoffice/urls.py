@@ -17,8 +17,8 @@ def redirect_to_panel(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("", redirect_to_panel),
     path("", include("backoffice.api_urls")),
+    path("", redirect_to_panel),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", metrics_view, name="metrics"),

@@ -96,8 +96,9 @@ def start_process(tmp_path: Path, broker_url: str, intervals: Intervals) -> Iter
         process.wait(timeout=30)
 
 
-def start_worker(start: Start) -> subprocess.Popen[bytes]:
-    return start("worker", "--concurrency", "1", "--without-gossip", "--without-mingle", "--pool", "prefork")
+def start_worker(start: Start, *, name: str = "celery") -> subprocess.Popen[bytes]:
+    options = ("--concurrency", "1", "--without-gossip", "--without-mingle", "--pool", "prefork")
+    return start("worker", "--hostname", f"{name}@%h", *options)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float) -> None:
@@ -175,7 +176,7 @@ def test_work_of_a_killed_worker_is_done_by_another(
     first = start_worker(start_process)
     job = make_job(shop, monkeypatch, "hang once")
     wait_for((tmp_path / "marks").exists, STARTING)
-    start_worker(start_process)
+    start_worker(start_process, name="second")
     wait_for_worker(shop, monkeypatch)
 
     os.killpg(first.pid, signal.SIGKILL)

@@ -67,24 +67,24 @@ def execute_prepared(sql: str, parameters: Parameters, *, keep: bool = True) -> 
             return cursor.fetchall() if cursor.description else []
     connection.validate_no_broken_transaction()
     started = time.monotonic()
-    rows = _retry_stale_plan(connection, lambda: _run_bound(connection, sql, parameters, keep=keep))
+    try:
+        rows = _run_bound(connection, sql, parameters, keep=keep)
+    except NotSupportedError as error:
+        _discard_stale_plans(connection, error)
+        rows = _run_bound(connection, sql, parameters, keep=keep)
     if connection.queries_logged:
         connection.queries_log.append({"sql": sql, "time": f"{time.monotonic() - started:.3f}"})
     return rows
 
 
-def _retry_stale_plan(connection: BaseDatabaseWrapper, run: Callable[[], Rows]) -> Rows:
-    try:
-        return run()
-    except NotSupportedError as error:
-        # Inside a transaction, the error aborts the transaction, so only the code that opened the transaction can
-        # retry.
-        if connection.in_atomic_block or not is_stale_plan(error):
-            raise
-        with connection.cursor() as cursor:
-            # psycopg then also clears its own list of statements.
-            cursor.execute("DEALLOCATE ALL")
-        return run()
+def _discard_stale_plans(connection: BaseDatabaseWrapper, error: NotSupportedError) -> None:
+    """Discard all plans, so that the caller can run the statement again. Raise any other error again."""
+    # Inside a transaction, the error aborts the transaction, so only the code that opened the transaction can retry.
+    if connection.in_atomic_block or not is_stale_plan(error):
+        raise error
+    with connection.cursor() as cursor:
+        # psycopg then also clears its own list of statements.
+        cursor.execute("DEALLOCATE ALL")
 
 
 # Without these plan nodes, PostgreSQL joins with nested loops, and reads every table by an index, in the index order.
@@ -107,7 +107,11 @@ def execute_by_index(sql: str, parameters: Parameters) -> Rows:
         with transaction.atomic(savepoint=False):
             return execute_batch([StatementCall(_ONLY_INDEXES, ()), StatementCall(sql, parameters)])[1]
 
-    return _retry_stale_plan(connection, run)
+    try:
+        return run()
+    except NotSupportedError as error:
+        _discard_stale_plans(connection, error)
+        return run()
 
 
 def execute_batch(calls: Sequence[StatementCall]) -> list[Rows]:

@@ -5,8 +5,8 @@ are not finished. Its other jobs wait in the database. A shop with a single job 
 of jobs of each other shop, even if another shop enqueued ten thousand jobs earlier.
 
 ``enqueue`` sends a job if its shop is below the limit. When a job ends, the worker sends the next jobs of the same shop
-and queue. A periodic task sends what is left: jobs that have become due, and jobs that lost their message or worker. The
-column ``rung_at`` contains the time at which a job was last sent. It is empty while a job waits in the database.
+and queue. A periodic task sends what is left: jobs that have become due, and jobs that lost their message or worker.
+The column ``rung_at`` contains the time at which a job was last sent. It is empty while a job waits in the database.
 """
 
 import logging
