@@ -5,7 +5,7 @@ sent: the route or task, the IDs of request, shop, app and staff member, the sta
 Bodies, paths, query strings, headers, IP addresses, error messages and statement parameters are never sent.
 
 Outgoing requests are not instrumented, because the packages would add headers to requests to other servers. Celery
-messages are not instrumented, because a message may start a different job than the one that it names.
+messages are not instrumented, because the span of a job already contains its task and its attempts.
 
 The OpenTelemetry library reads additional variables, such as ``OTEL_SERVICE_NAME``, ``OTEL_EXPORTER_OTLP_HEADERS`` and
 ``OTEL_TRACES_SAMPLER``. A thread sends the spans. The thread starts with the first span of a process, because threads
