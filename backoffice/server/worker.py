@@ -139,18 +139,24 @@ class Worker(gasgi.ASGIWorker):
 
     async def _shutdown(self) -> None:
         closing = self.loop.create_task(self._close_idle_connections())
-        for listener in self.sockets:
-            await self._accept_all(listener.sock)
+        for server, listener in zip(self.servers, self.sockets, strict=True):
+            waiting = self._accept_all(listener.sock)
+            # Close the listener at once, because the kernel would reset connections that arrive in between.
+            server.close()
+            listener.sock.close()
+            for accepted in waiting:
+                await self.loop.connect_accepted_socket(lambda: Connection(self), accepted)
         await super()._shutdown()
         closing.cancel()
 
-    async def _accept_all(self, listener: socket.socket) -> None:
+    def _accept_all(self, listener: socket.socket) -> list[socket.socket]:
         """Accept all waiting connections, because the kernel would reset them when the last process stops."""
+        waiting: list[socket.socket] = []
         until = self.loop.time() + STOP_ACCEPT_SECONDS
         with contextlib.suppress(BlockingIOError):
             while self.loop.time() < until:
-                accepted, _ = listener.accept()
-                await self.loop.connect_accepted_socket(lambda: Connection(self), accepted)
+                waiting.append(listener.accept()[0])
+        return waiting
 
     async def _close_idle_connections(self) -> None:
         await asyncio.sleep(STOP_IDLE_SECONDS)

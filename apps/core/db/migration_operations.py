@@ -1,10 +1,11 @@
-"""Migration operations for indexes, page fill factors and statistics that do not block a table in use."""
+"""Migration operations for columns, indexes, page fill factors and statistics that do not block a table in use."""
 
 from collections.abc import Callable
 from typing import Any
 
 from django.contrib.postgres.operations import AddIndexConcurrently, TrigramExtension
-from django.db.migrations import AddIndex, CreateModel
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations import AddField, AddIndex, CreateModel
 from django.db.migrations.operations.base import Operation
 
 
@@ -33,6 +34,20 @@ class CreateModels(Operation):
 
     def describe(self) -> str:
         return f"Create the models {', '.join(model.name for model in self.models)}"
+
+
+class AddColumn(AddField):
+    """Adds a field with a database default without copying the table.
+
+    On SQLite, Django would copy the table, drop it and rename the copy. Processes that open a connection at this moment
+    can fail with "no such table".
+    """
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        model = to_state.apps.get_model(app_label, self.model_name)
+        if not self.allow_migrate_model(schema_editor.connection.alias, model):
+            return
+        BaseDatabaseSchemaEditor.add_field(schema_editor, model, model._meta.get_field(self.name))
 
 
 class AddIndexWithoutBlocking(AddIndexConcurrently):

@@ -2,7 +2,7 @@ from django.db import migrations, models
 from django.db.models import Q
 
 import apps.core.jobs.models
-from apps.core.db.migration_operations import AddIndexWithoutBlocking
+from apps.core.db.migration_operations import AddColumn, AddIndexWithoutBlocking
 
 
 class Migration(migrations.Migration):
@@ -16,22 +16,14 @@ class Migration(migrations.Migration):
     dependencies = [("jobs", "0001_initial")]
 
     operations = [
+        AddColumn(
+            "job",
+            "queue",
+            models.CharField(default="default", db_default="default", max_length=100, verbose_name="queue"),
+        ),
+        # The class of the field changes nothing in the database.
         migrations.SeparateDatabaseAndState(
-            # On SQLite, Django would copy the table.
-            database_operations=[
-                migrations.RunSQL(
-                    "ALTER TABLE jobs_job ADD COLUMN queue varchar(100) NOT NULL DEFAULT 'default'",
-                    "ALTER TABLE jobs_job DROP COLUMN queue",
-                )
-            ],
-            state_operations=[
-                migrations.AddField(
-                    "job",
-                    "queue",
-                    models.CharField(default="default", db_default="default", max_length=100, verbose_name="queue"),
-                ),
-                migrations.AlterField("job", "rung_at", apps.core.jobs.models.SentAtField(null=True)),
-            ],
+            state_operations=[migrations.AlterField("job", "rung_at", apps.core.jobs.models.SentAtField(null=True))]
         ),
         migrations.CreateModel(
             "PeriodicRun",
