@@ -8,6 +8,7 @@ inserted with the old columns. See check F14 in docs/reliability.md.
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ from psycopg.types.json import Jsonb
 
 from tests.support.servers.concurrent_clients import ApiRequest, PersistentClient, RequestStatistics
 from tests.support.servers.live import find_free_port
-from tests.support.services import is_listening
+from tests.support.services import is_listening, is_postgres
 from tests.support.timing import wait_until
 from tests.upgrades.conftest import ReleasedInstallation
 from tests.upgrades.paths import get_environment
@@ -110,6 +111,8 @@ class ReleasedTraffic:
     def __init__(self, port: int, token: str) -> None:
         self.statistics = RequestStatistics()
         self.rounds = [0] * CLIENTS
+        # The number of successful POST requests by path, for each client.
+        self.created: list[Counter[str]] = [Counter() for _ in range(CLIENTS)]
         self._over = threading.Event()
         self._threads = [
             threading.Thread(target=self._send_requests, args=(index, port, token)) for index in range(CLIENTS)
@@ -136,12 +139,15 @@ class ReleasedTraffic:
         while not self._over.is_set():
             self.rounds[index] += 1
             name = f"{index}-{self.rounds[index]}"
-            client.call(ApiRequest("POST", "customers.json", {"customer": {"email": f"while-{name}@example.com"}}))
-            client.call(ApiRequest("POST", "orders.json", {"order": {"line_items": [LINE], "note": name}}))
             tag = {"event": "onload", "src": f"https://scripts.example/{name}.js"}
-            client.call(ApiRequest("POST", "script_tags.json", {"script_tag": tag}))
             hook = {"topic": "orders/create", "address": f"https://receiver.example/while/{name}", "format": "json"}
-            client.call(ApiRequest("POST", "webhooks.json", {"webhook": hook}))
+            for path, body in (
+                ("customers.json", {"customer": {"email": f"while-{name}@example.com"}}),
+                ("orders.json", {"order": {"line_items": [LINE], "note": name}}),
+                ("script_tags.json", {"script_tag": tag}),
+                ("webhooks.json", {"webhook": hook}),
+            ):
+                self.created[index][path] += client.call(ApiRequest("POST", path, body)) == 201
             client.call(ApiRequest("GET", "orders.json?limit=5&status=any"))
         client.close()
 
@@ -172,25 +178,35 @@ def serve_released_code(installation: ReleasedInstallation, code: Path) -> Itera
 def test_migrate_fails_no_request_of_the_last_release(
     released_installation: ReleasedInstallation, released_code: Path
 ) -> None:
-    """Send requests to processes of the last release before, during and after the migrations to the current schema."""
+    """Send requests to processes of the last release before, during and after the migrations to the current schema.
+
+    On SQLite, a request during the migrations can fail with status 503 and then changes nothing.
+    """
     with serve_released_code(released_installation, released_code) as port:
         traffic = ReleasedTraffic(port, released_installation.facts["token"])
         traffic.start()
         try:
             traffic.wait_for_rounds()
+            statuses_before = traffic.statistics.statuses.copy()
             before = released_installation.count_migrations()
             released_installation.do("migrate")
             applied = released_installation.count_migrations() - before
+            traffic.wait_for_rounds()
+            statuses_during = traffic.statistics.statuses - statuses_before
             traffic.wait_for_rounds()
         finally:
             traffic.stop()
 
     assert applied > 0
-    assert set(traffic.statistics.statuses) == {200, 201}
-    assert traffic.statistics.statuses[201] == 4 * sum(traffic.rounds)
+    assert set(statuses_before) == set(traffic.statistics.statuses) - {503} == {200, 201}
+    # The migrations end long before the rounds that follow.
+    assert traffic.statistics.statuses[503] == statuses_during[503] <= (0 if is_postgres() else 20)
     count = released_installation.ask(["customers/count.json", "orders/count.json?status=any"])
-    created = sum(traffic.rounds)
+    created = sum(traffic.created, Counter[str]())
     stored = released_installation.facts["answers"]
     customers, orders = (sum(path.startswith(f"{name}/") and path.count("/") == 1 for path in stored) for name in KINDS)
-    assert [answer["count"] for answer in count.values()] == [customers + created, orders + created]
+    assert [answer["count"] for answer in count.values()] == [
+        customers + created["customers.json"],
+        orders + created["orders.json"],
+    ]
     released_installation.do("check")
