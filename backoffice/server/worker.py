@@ -139,11 +139,10 @@ class Worker(gasgi.ASGIWorker):
 
     async def _shutdown(self) -> None:
         closing = self.loop.create_task(self._close_idle_connections())
-        for server, listener in zip(self.servers, self.sockets, strict=True):
+        for server, listener in zip(self.servers, self.sockets, strict=False):
             waiting = self._accept_all(listener.sock)
             # Close the listener at once, because the kernel would reset connections that arrive in between.
             server.close()
-            listener.sock.close()
             for accepted in waiting:
                 await self.loop.connect_accepted_socket(lambda: Connection(self), accepted)
         await super()._shutdown()

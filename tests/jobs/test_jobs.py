@@ -365,7 +365,7 @@ def test_jobs_of_release_1_0_0_run_under_their_current_names(
     assert sent == list(FORMER_NAMES.values())
     assert all(queue.run_job(key) for key in keys)
     assert ran == sent
-    assert {former: job_tasks.former_names[former] for former in FORMER_NAMES} == FORMER_NAMES
+    assert {former: job_tasks.current_names[former] for former in FORMER_NAMES} == FORMER_NAMES
     assert set(FORMER_NAMES.values()) | UNCHANGED_NAMES <= set(queue.tasks)
 
 

@@ -39,8 +39,7 @@ class CreateModels(Operation):
 class AddColumn(AddField):
     """Adds a field with a database default without copying the table.
 
-    On SQLite, Django would copy the table, drop it and rename the copy. Processes that open a connection at this moment
-    can fail with "no such table".
+    On SQLite, Django would copy all rows to a new table, although SQLite can add such a column without a copy.
     """
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:

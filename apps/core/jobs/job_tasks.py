@@ -35,7 +35,7 @@ class Task:
 # Tasks by name, e.g. ``content.extract_theme``.
 tasks = Registry[str, Task]("job tasks")
 # The current names of tasks, keyed by the names that earlier releases used.
-former_names = Registry[str, str]("former names of job tasks")
+current_names = Registry[str, str]("former names of job tasks")
 
 
 def job_task(
@@ -54,24 +54,21 @@ def job_task(
     def declare(run: Function) -> Function:
         tasks.register(name, Task(run, title, on_give_up))
         for former_name in former_names:
-            _former_names.register(former_name, name)
+            current_names.register(former_name, name)
         return run
 
     return declare
 
 
-_former_names = former_names
-
-
 def find_task(name: str) -> tuple[str, Task | None]:
     """Return the current name of a task, and the task or None if no task has this name."""
-    current_name = former_names.get(name, name)
+    current_name = current_names.get(name, name)
     return current_name, tasks.get(current_name)
 
 
 def get_all_names(name: str) -> tuple[str, ...]:
     """Return the name of a task and its former names, to look up its jobs."""
-    return name, *(former for former, current in former_names.items() if current == name)
+    return name, *(former for former, current in current_names.items() if current == name)
 
 
 def get_task_title(name: str) -> str:
