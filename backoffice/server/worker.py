@@ -47,21 +47,28 @@ class Connection(ASGIProtocol):
         super().connection_lost(exc)
         self.worker.connections.pop(self, None)
 
-    def data_received(self, data: bytes) -> None:
-        """Reject a head that is too large. gunicorn limits only the size and number of lines."""
+    def _feed_callback_parser(self, data: bytes) -> bool:
+        """Reject a head that is too large. gunicorn limits only the size and number of lines.
+
+        gunicorn calls this method with received bytes, and again with the rest after a response. Such a rest may be the
+        start of the next head.
+        """
         if self._current_request is None:
             if not self._head_bytes:
                 self._head_since = self.worker.loop.time()
             self._head_bytes += len(data)
         try:
-            super().data_received(data)
+            parsed: bool = super()._feed_callback_parser(data)
         except ValueError:
             # Content-Length has more digits than Python converts.
             self._reject(HTTPStatus.BAD_REQUEST)
+            return False
         if self._current_request is not None:
             self._head_bytes = 0
         elif self._head_bytes > HEAD_BYTES:
             self._reject(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+            return False
+        return parsed
 
     def _reject(self, status: HTTPStatus) -> None:
         if not self._closed:
