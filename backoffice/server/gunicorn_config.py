@@ -81,14 +81,21 @@ if settings.METRICS_TOKEN and "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
 
 
 def when_ready(server: Any) -> None:
-    """Exclude loaded modules from garbage collection, so that the forked processes can share their memory pages."""
+    """Prepare the fork of the web processes."""
+    # Exclude loaded modules from garbage collection, so that the processes can share their memory pages.
     gc.collect()
     gc.freeze()
+    # A stop signal ends a process that does not serve yet. The inherited handler would ignore it.
+    os.register_at_fork(
+        before=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM}),
+        after_in_parent=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM}),
+        after_in_child=_end_at_stop_signal,
+    )
 
 
-def post_fork(server: Any, worker: Any) -> None:
-    """Let a stop signal end a process that does not serve yet. Otherwise, the inherited handler would ignore it."""
+def _end_at_stop_signal() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
 
 def post_worker_init(worker: Any) -> None:

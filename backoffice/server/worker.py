@@ -22,7 +22,9 @@ HEAD_BYTES = 64 * 1024
 # The adapter waits while more unsent bytes than these are buffered. Most responses are shorter.
 WRITE_BUFFER_BYTES = 256 * 1024
 # After the stop signal, idle connections stay open for this time, because a request may already be under way.
-STOP_IDLE_SECONDS = 0.5
+STOP_IDLE_SECONDS = 1.0
+# A process that is still starting holds the listener, too, and must end before this process closes it.
+STOP_LISTENING_SECONDS = 0.3
 STOP_ACCEPT_SECONDS = 0.5
 
 
@@ -74,6 +76,10 @@ class Connection(ASGIProtocol):
         if not self._closed:
             self._send_error_response(status, status.phrase)
             self.close()
+
+    def _will_close(self, request: object, response_requires_close: object) -> bool:
+        """Return True if the response announces the end of the connection. After the stop signal, all responses do."""
+        return self.worker.is_stopping or bool(super()._will_close(request, response_requires_close))
 
     def eof_received(self) -> bool:
         """Respond to the current request, although the client will not send any more data."""
@@ -129,6 +135,25 @@ class Worker(gasgi.ASGIWorker):
     def __init__(self, *args: object, **options: object) -> None:
         super().__init__(*args, **options)
         self.connections: dict[Connection, None] = {}
+        self.is_stopping = False
+        self._serving: asyncio.Task[None] | None = None
+
+    async def _serve(self) -> None:
+        self._serving = asyncio.current_task()
+        await super()._serve()
+
+    def handle_exit_signal(self) -> None:
+        """Begin to stop. ``alive`` stays True until the connections have ended.
+
+        Otherwise, gunicorn would close a connection without warning if the signal arrives during a response, and lose
+        the client's next request.
+        """
+        if self._serving is None or not self.servers:
+            super().handle_exit_signal()
+        elif not self.is_stopping:
+            self.is_stopping = True
+            # gunicorn's main loop treats this as the signal to stop.
+            self._serving.cancel()
 
     def add(self, connection: Connection) -> None:
         """Register a connection. If there are too many, close the oldest connection without a request."""
@@ -145,13 +170,18 @@ class Worker(gasgi.ASGIWorker):
             connection.close_if_silent(now)
 
     async def _shutdown(self) -> None:
+        self.is_stopping = True
         closing = self.loop.create_task(self._close_idle_connections())
+        await asyncio.sleep(STOP_LISTENING_SECONDS)
         for server, listener in zip(self.servers, self.sockets, strict=False):
             waiting = self._accept_all(listener.sock)
             # Close the listener at once, because the kernel would reset connections that arrive in between.
             server.close()
             for accepted in waiting:
                 await self.loop.connect_accepted_socket(lambda: Connection(self), accepted)
+        # asyncio registers connections that it has accepted within the next rounds of the event loop.
+        for _ in range(10):
+            await asyncio.sleep(0)
         await super()._shutdown()
         closing.cancel()
 

@@ -54,7 +54,7 @@ def test_an_idle_server_stops_within_three_seconds_with_connections_open(running
     assert time.monotonic() - began < get_time_limit(3)
 
 
-@two_processes
+@pytest.mark.parametrize("running", [(2, "-c", "python:tests.support.servers.patient_config")], indirect=True)
 def test_every_accepted_request_is_answered_when_the_server_stops_under_load(running: RunningServer) -> None:
     counts: Counter[str] = Counter()
     stopped = threading.Event()
@@ -164,6 +164,8 @@ def test_new_connections_are_answered_or_refused_when_the_server_stops(running: 
     for client in clients:
         client.join(30)
 
+    # The kernel resets a connection that arrives between the last accept and the end of the listener.
+    assert results.pop(ConnectionResetError, 0) < len(clients) / 2
     assert set(results) == {200, ConnectionRefusedError}
 
 
