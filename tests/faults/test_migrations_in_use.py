@@ -2,12 +2,11 @@
 
 import os
 import random
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -23,7 +22,7 @@ from apps.customers.models import Customer
 from benchmarks.data import fill_customers
 from tests.support import factories
 from tests.support.databases.schema_changes import find_unsafe_operations
-from tests.support.servers.concurrent_clients import ApiRequest, PersistentClient, RequestStatistics
+from tests.support.servers.concurrent_clients import ApiRequest, ClientThreads, PersistentClient, RequestStatistics
 from tests.support.servers.live import LiveServer, get_database_url
 from tests.support.timing import scale_for_soak
 
@@ -93,28 +92,17 @@ def next_release(steps: list[tuple[Operations, bool]]) -> Iterator[list[migratio
             call_command("migrate", "customers", newest, verbosity=0, interactive=False)
 
 
-class CustomerTraffic:
+class CustomerTraffic(ClientThreads):
     def __init__(self, server: LiveServer, token: str, ids: range) -> None:
+        super().__init__(CALLERS)
         self.fates = RequestStatistics()
         self.notes: dict[int, str] = {}
         self._server, self._token, self._ids = server, token, ids
-        self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._call, args=(index,)) for index in range(CALLERS)]
 
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _call(self, index: int) -> None:
+    def send_requests(self, index: int) -> None:
         """Change only this thread's customers, so that their final values are known."""
         caller, chance = PersistentClient(self._server.port, self._token, self.fates), random.Random(index)
-        while not self._over.is_set():
+        while not self.has_ended.is_set():
             pk = chance.choice(self._ids[index::CALLERS])
             note = f"{chance.getrandbits(60):x}"
             caller.call(ApiRequest("GET", f"customers.json?since_id={pk}&limit=20"))

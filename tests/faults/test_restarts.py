@@ -1,6 +1,5 @@
 import json
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 
@@ -11,6 +10,7 @@ from apps.core.tenancy.models import Shop
 from apps.demo.webhook_receiver import WebhookReceiver
 from tests.support import factories
 from tests.support.databases.clusters import Cluster, run_cluster
+from tests.support.servers.concurrent_clients import ClientThreads
 from tests.support.servers.live import get_database_url, stop_process
 from tests.support.servers.timed_client import ServerClient, Start, TimedResponse
 from tests.support.timing import wait_until
@@ -42,28 +42,20 @@ def copy_database(source: str, target: str) -> None:
     )
 
 
-class TagWriters:
+class TagWriters(ClientThreads):
     def __init__(self, call: ServerClient, count: int) -> None:
+        super().__init__(count)
         self.answers: list[tuple[str, TimedResponse]] = []
         self._call = call
-        self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._write, args=(number,)) for number in range(count)]
-        for thread in self._threads:
-            thread.start()
 
-    def _write(self, number: int) -> None:
+    def send_requests(self, index: int) -> None:
         count = 0
-        while not self._over.is_set():
+        while not self.has_ended.is_set():
             count += 1
-            src = f"https://a.example/{number}-{count}.js"
+            src = f"https://a.example/{index}-{count}.js"
             tag = {"script_tag": {"src": src, "event": "onload"}}
             self.answers.append((src, self._call("script_tags.json", tag)))
             time.sleep(0.02)
-
-    def stop(self) -> None:
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
 
     def statuses(self, since: int = 0) -> list[int]:
         return [response.status for _, response in self.answers[since:]]
@@ -84,8 +76,7 @@ def test_a_restart_loses_nothing(start_server: Start, shop: Shop, cluster: Clust
     call = ServerClient(server, shop)
     call.token = token
     worker = server.start("backoffice.entrypoints.worker", "-B")
-    writers = TagWriters(call, 4)
-    try:
+    with TagWriters(call, 4) as writers:
         wait_for_writes(writers)
         for how in ("fast", "immediate"):
             cluster.stop(how)
@@ -94,8 +85,6 @@ def test_a_restart_loses_nothing(start_server: Start, shop: Shop, cluster: Clust
             cluster.start()
             wait_for_writes(writers)
             assert 503 in writers.statuses(refused)
-    finally:
-        writers.stop()
 
     failed = [response for _, response in writers.answers if response.status != 201]
     assert {response.status for response in failed} == {503}

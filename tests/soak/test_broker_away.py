@@ -8,7 +8,6 @@ import json
 import os
 import statistics
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.orders.models import Order
 from tests.support import factories
-from tests.support.servers.concurrent_clients import PREFIX
+from tests.support.servers.concurrent_clients import PREFIX, ClientThreads
 from tests.support.servers.live import LiveServer, find_free_port, get_database_url, run_server
 from tests.support.timing import SOAK_MARKS, scale_for_soak, wait_until
 
@@ -53,25 +52,22 @@ def broker() -> Iterator[StoppableRedis]:
     broker.kill()
 
 
-class OrderClients:
+class OrderClients(ClientThreads):
     """Clients that create orders at a fixed total rate. Each order creates one job, which sends the receipt."""
 
     def __init__(self, server: LiveServer, token: str) -> None:
+        super().__init__(WRITERS)
         self.seconds: list[float] = []
         self.statuses: list[int] = []
         self._port, self._token = server.port, token
-        self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._sell, args=(number,)) for number in range(WRITERS)]
-        for thread in self._threads:
-            thread.start()
 
-    def _sell(self, number: int) -> None:
+    def send_requests(self, index: int) -> None:
         line = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
         lines = [{"title": "Mug", "price": "10.00", "quantity": 1}]
         body = json.dumps({"order": {"email": "a@b.example", "send_receipt": True, "line_items": lines}})
         headers = {"X-Platform-Access-Token": self._token, "Content-Type": "application/json"}
-        next_at = time.monotonic() + number / RATE
-        while not self._over.wait(max(0.0, next_at - time.monotonic())):
+        next_at = time.monotonic() + index / RATE
+        while not self.has_ended.wait(max(0.0, next_at - time.monotonic())):
             began = time.monotonic()
             line.request("POST", f"{PREFIX}orders.json", body, headers)
             response = line.getresponse()
@@ -80,11 +76,6 @@ class OrderClients:
             self.statuses.append(response.status)
             next_at = max(next_at + WRITERS / RATE, began)
         line.close()
-
-    def stop(self) -> None:
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
 
 
 def test_writes_go_on_while_the_broker_is_away(
@@ -96,8 +87,7 @@ def test_writes_go_on_while_the_broker_is_away(
         run_server(get_database_url(), tmp_path, "worker", "scheduler", WEB_PROCESSES="2", **environment) as server,
         shop_scope(shop),
     ):
-        sellers = OrderClients(server, token)
-        try:
+        with OrderClients(server, token) as sellers:
             wait_until(lambda: len(sellers.statuses), (2 * RATE).__le__, seconds=60)
             broker.kill()
             first = len(sellers.seconds)
@@ -105,8 +95,6 @@ def test_writes_go_on_while_the_broker_is_away(
             last = len(sellers.seconds)
             broker.start()
             time.sleep(5)
-        finally:
-            sellers.stop()
         receipts = Job.objects.filter(task="orders.send_receipt")
         wait_until(lambda: receipts.exclude(state=Job.State.DONE).count(), (0).__eq__, seconds=180)
         stored = Order.objects.count(), receipts.count()

@@ -68,15 +68,11 @@ def test_a_killed_primary_is_replaced_and_loses_no_write(
         server = LiveServer(pair.url, tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", WORKERS="1")
         processes = [server.start(f"backoffice.entrypoints.{name}") for name in ("worker", "scheduler")]
         server.wait()
-        writers = OrderWriters(server.port, token, float(os.environ.get("SOAK_WRITES", "10")))
-        writers.start()
         seconds = []
-        try:
+        with OrderWriters(server.port, token, float(os.environ.get("SOAK_WRITES", "10"))) as writers:
             for _ in range(int(os.environ.get("SOAK_FAILOVERS") or scale_for_soak(10))):
                 time.sleep(BETWEEN_SECONDS)
                 seconds.append(fail_over(pair, writers))
-        finally:
-            writers.stop()
         wait_until(lambda: run_query(pair, _LEFT), [0].__eq__, seconds=COMPLETION_SECONDS)
         ended = [process.poll() for process in (server.process, *processes)]
         for process in processes:

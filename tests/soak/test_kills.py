@@ -9,7 +9,6 @@ import os
 import random
 import signal
 import subprocess
-import threading
 import time
 import uuid
 from collections import Counter
@@ -28,7 +27,7 @@ from apps.demo.webhook_receiver import WebhookReceiver
 from apps.orders.models import Order
 from apps.webhooks.models import Delivery, Pending
 from tests.support import factories
-from tests.support.servers.concurrent_clients import PREFIX
+from tests.support.servers.concurrent_clients import PREFIX, ClientThreads
 from tests.support.servers.live import LiveServer, get_database_url, run_server
 from tests.support.timing import SOAK_MARKS, scale_for_soak, wait_until
 from tests.support.webhooks import make_subscription
@@ -78,27 +77,17 @@ def killable_processes(transactional_db: None, tmp_path: Path) -> Iterator[Killa
         yield KillableProcesses(server)
 
 
-class OrderWriters:
+class OrderWriters(ClientThreads):
     """Clients that create orders. Each request is repeated with the same idempotency key until it succeeds."""
 
     def __init__(self, port: int, token: str, rate: float) -> None:
+        super().__init__(WRITERS)
         self.acknowledged: list[str] = []
         self.statuses: Counter[int] = Counter()
         self._port, self._token, self._pause = port, token, WRITERS / rate
-        self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._write) for _ in range(WRITERS)]
 
-    def start(self) -> None:
-        for thread in self._threads:
-            thread.start()
-
-    def stop(self) -> None:
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _write(self) -> None:
-        while not self._over.wait(self._pause):
+    def send_requests(self, index: int) -> None:
+        while not self.has_ended.wait(self._pause):
             key = str(uuid.uuid4())
             while (status := self._post(key)) != 201:
                 time.sleep(0.2)
@@ -139,16 +128,13 @@ def test_killed_processes_lose_no_write_and_no_event(
     writers = OrderWriters(killable_processes.server.port, token, float(os.environ.get("SOAK_WRITES", "10")))
     with WebhookReceiver([listener.app.api_secret]) as catcher:
         make_subscription(listener, catcher.url, topic=TOPIC)
-        writers.start()
-        try:
+        with writers:
             until_then = time.monotonic() + seconds
             for kill in cycle((killable_processes.kill_web, killable_processes.kill_worker)):
                 time.sleep(EVERY_SECONDS)
                 if time.monotonic() > until_then:
                     break
                 kill()
-        finally:
-            writers.stop()
         ended = time.monotonic()
         wait_until(lambda: count_pending(shop), lambda count: count == 0, seconds=COMPLETION_SECONDS)
         drained = time.monotonic() - ended

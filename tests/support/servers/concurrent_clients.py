@@ -5,9 +5,11 @@ import select
 import statistics
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Self
 
 PREFIX = "/admin/api/2026-07/"
 
@@ -75,6 +77,28 @@ class PersistentClient:
 
     def close(self) -> None:
         self._connection.close()
+
+
+class ClientThreads(ABC):
+    """Clients in threads that send requests until the ``with`` block ends."""
+
+    def __init__(self, count: int) -> None:
+        self.has_ended = threading.Event()
+        self._threads = [threading.Thread(target=self.send_requests, args=(index,)) for index in range(count)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.has_ended.set()
+        for thread in self._threads:
+            thread.join()
+
+    @abstractmethod
+    def send_requests(self, index: int) -> None:
+        """Send requests until ``has_ended`` is set."""
 
 
 def send_concurrently(port: int, token: str, call: ApiRequest, times: int) -> RequestStatistics:
