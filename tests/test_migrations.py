@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
+from django.core.management.sql import emit_pre_migrate_signal
 from django.db import connection, migrations, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.loader import MigrationLoader
@@ -27,6 +28,7 @@ from apps.core.management.commands import migrate
 from tests.faults.conftest import connect_from_outside
 from tests.support.databases.schema_changes import find_unsafe_operations, find_unsafe_statements
 from tests.support.servers.live import get_database_url
+from tests.support.services import is_postgres
 from tests.upgrades.paths import scratch_database
 
 
@@ -172,6 +174,35 @@ def test_a_table_that_the_migration_makes_is_its_own() -> None:
     create_new_model = migrations.CreateModel("New", [("id", models.BigAutoField(primary_key=True))])
 
     assert find_problems(create_new_model, migrations.AddIndex("new", models.Index(fields=["id"], name="by_id"))) == []
+
+
+# --- schema changes of a SQLite database in use ---
+
+
+def prepare_insert_after_schema_change() -> None:
+    """Prepare the first INSERT of a connection, after another connection changed the schema that it has loaded."""
+    with connect_from_outside() as other, connection.cursor() as cursor:
+        other.execute("SELECT count(*) FROM customers_customer").fetchall()
+        cursor.execute("CREATE TABLE tests_added (id integer)")
+        try:
+            other.execute("EXPLAIN INSERT INTO customers_customer (id) VALUES (1)").fetchall()
+        finally:
+            cursor.execute("DROP TABLE tests_added")
+
+
+@pytest.mark.skipif(is_postgres(), reason="only SQLite loads the schema into each connection")
+def test_customers_can_be_created_after_schema_changes(transactional_db: None) -> None:
+    """Create customers with the triggers in the order of this release, and of 1.0.0 when ``migrate`` begins."""
+    prepare_insert_after_schema_change()
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'customers_search_%'")
+        for name, statement in cursor.fetchall():
+            cursor.execute(f"DROP TRIGGER {name}")
+            cursor.execute(statement)
+    emit_pre_migrate_signal(verbosity=0, interactive=False, db="default")
+
+    prepare_insert_after_schema_change()
 
 
 # --- waiting for locks ---

@@ -19,7 +19,7 @@ from itertools import repeat
 from operator import attrgetter
 from unicodedata import ucd_3_2_0 as _unicode
 
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Q
 from django.db.models.expressions import RawSQL
@@ -155,6 +155,12 @@ _TRIGGERS = {
     "update": f"AFTER UPDATE OF {_LIST} ON customers_customer BEGIN {_FORGET} {_NOTE} END",
     "delete": f"AFTER DELETE ON customers_customer BEGIN {_FORGET} END",
 }
+_OLDER_TRIGGERS = f"""
+SELECT name, sql FROM sqlite_master
+WHERE type = 'trigger' AND tbl_name = 'customers_customer' AND name NOT LIKE '{TABLE}_%'
+    AND rowid < (SELECT max(rowid) FROM sqlite_master WHERE type = 'trigger' AND name LIKE '{TABLE}_%')
+ORDER BY rowid
+"""  # noqa: S608 - names of our own
 _QUERY = f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH %s"  # noqa: S608 - names of our own
 
 CLEAR_TASK = "customers.clear_erased_text"
@@ -187,7 +193,26 @@ def create_search_index(using: str = "default", **_: object) -> None:
             for name, body in _TRIGGERS.items():
                 cursor.execute(f"CREATE TRIGGER IF NOT EXISTS {TABLE}_{name} {body}")
             cursor.execute(f"INSERT INTO {TABLE}({TABLE}) VALUES ('rebuild')")  # noqa: S608
+    move_search_triggers_first(using)
     _present.pop(using, None)
+
+
+def move_search_triggers_first(using: str = "default", **_: object) -> None:
+    """Recreate the older triggers of the customers table, so that the triggers of the index come first.
+
+    SQLite compiles the newest trigger first. Before version 3.48, the first INSERT after a schema change by another
+    process fails with "no such table" if the connection must open the index again and another trigger is compiled after
+    that. Called before each ``migrate``, because the processes of the last release keep running. Recreating triggers is
+    a schema change, too, but it only affects connections that have never used the index.
+    """
+    database = connections[using]
+    if database.vendor != "sqlite":
+        return
+    with transaction.atomic(using=using), database.cursor() as cursor:
+        cursor.execute(_OLDER_TRIGGERS)
+        for name, statement in cursor.fetchall():
+            cursor.execute(f"DROP TRIGGER {name}")
+            cursor.execute(statement)
 
 
 def enqueue_clearing(*, actor: str) -> None:
