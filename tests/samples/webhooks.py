@@ -47,3 +47,12 @@ def build_replay_body(rows: Attrs) -> Attrs:
 register_sample("POST webhooks/<id>/replay.json", build_replay_body, arrange=make_subscription_id, status=202)
 register_sample("GET webhooks/<subscription_id>/deliveries.json", arrange=make_delivery_ids)
 register_sample("GET webhooks/<subscription_id>/deliveries/<id>.json", arrange=make_delivery_ids)
+register_sample(
+    "POST webhooks/<subscription_id>/deliveries/<id>/resend.json", arrange=make_delivery_ids, bodiless=True, status=202
+)
+register_sample(
+    "POST webhooks/<subscription_id>/test.json",
+    bodiless=True,
+    arrange=lambda world: {"subscription_id": make_subscription_id(world)["id"]},
+    status=202,
+)

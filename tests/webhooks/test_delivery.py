@@ -359,7 +359,7 @@ def test_a_stored_event_shows_what_a_filter_would_make_of_it(shop: Shop, install
     subscription = make_subscription(installation, URI)
     create_blogs(shop)
     with shop_scope(shop):
-        (event,) = delivery_tests.get_recent_events(subscription)
+        (event,) = delivery_tests.get_recent_events(subscription, 50)
     tried = {
         text: delivery_tests.dry_run_filter(event, api_version="2026-07", text=text, include_fields=("title",))
         for text in ("", "title:News*", "title:Old*", "title:")

@@ -14,6 +14,7 @@ from apps.core.i18n.error_messages import INVALID
 from apps.core.rest.exceptions import Unprocessable
 from apps.core.rest.reading import keyset_pagination
 from apps.core.rest.requests.authentication import ScopeMissing
+from apps.core.rest.requests.views import ONE
 from apps.core.rest.resources.fields import (
     ApiField,
     ChoiceField,
@@ -29,7 +30,7 @@ from apps.core.rest.resources.nested_rows import NestedRows
 from apps.core.rest.resources.serializers import ResourceSerializer
 from apps.core.rest.viewsets import ShopViewSet
 from apps.core.types import Attrs
-from apps.webhooks.domain import replay, subscriptions
+from apps.webhooks.domain import delivery_tests, replay, subscriptions
 from apps.webhooks.domain.errors import SubscriptionRefused, TopicScopeMissing
 from apps.webhooks.models import Attempt, Delivery, Subscription
 from apps.webhooks.models.subscriptions import decode_warnings
@@ -198,11 +199,16 @@ class WebhookDeliveryViewSet(ShopViewSet[Delivery]):
     plural = "deliveries"
     order = ("-id",)
     parents: ClassVar = {"subscription_id": Subscription}
+    request_bodies: ClassVar = {"resend": {"type": "object"}, "send_test": {"type": "object"}}
+    responses: ClassVar = {"resend": ONE, "send_test": ONE}
+    success_statuses: ClassVar = {"resend": 202, "send_test": 202}
 
     def load_parents(self) -> None:
         own = subscriptions.get_api_subscriptions(self.shop, self.access.installation.app_id)
-        if not own.filter(pk=self.kwargs["subscription_id"]).exists():
+        subscription = own.filter(pk=self.kwargs["subscription_id"]).first()
+        if subscription is None:
             raise Http404
+        self.subscription = subscription
 
     def list(self, request: Request, **_: int) -> HttpResponse:
         """List deliveries. One query per state follows an index, however many deliveries there are."""
@@ -210,6 +216,23 @@ class WebhookDeliveryViewSet(ShopViewSet[Delivery]):
         order = page.order or self.get_order(page.filters)
         rows = apply_filters(self.filterset_class, dict(page.filters), self.get_queryset())
         return self.render_page([rows.filter(state=state) for state in Delivery.State], page, order)
+
+    def resend(self, request: Request, **_: int) -> HttpResponse:
+        """Send a delivery again immediately."""
+        with transaction.atomic():
+            delivery = self.get_object()
+            _run_change(
+                lambda: replay.resend_delivery(delivery, self.subscription, self.access.installation, at=self.at)
+            )
+            return self.render_object(delivery.pk, 202)
+
+    def send_test(self, request: Request, **_: int) -> HttpResponse:
+        """Send a test delivery, even if the subscription is paused or disabled."""
+        with transaction.atomic():
+            delivery = _run_change(
+                lambda: delivery_tests.request_test_delivery(self.subscription, self.access.installation, at=self.at)
+            )
+            return self.render_object(delivery.pk, 202)
 
 
 def _run_change(work: Callable[[], T]) -> T:

@@ -24,6 +24,7 @@ FIELD_LABELS = {
     "id": "Webhook subscription",
 }
 NO_SUCH_SUBSCRIPTION = "Webhook subscription does not exist"
+NO_SUCH_DELIVERY = "Webhook delivery does not exist"
 
 
 class SubscriptionRefused(DomainError):

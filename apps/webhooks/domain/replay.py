@@ -23,8 +23,8 @@ from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Installation
 from apps.core.tenancy.scope import all_shops_scope, get_current_shop
 from apps.webhooks.domain import topics
+from apps.webhooks.domain.engine.dispatcher.notify import notify_after_commit
 from apps.webhooks.domain.engine.rate_limits import get_or_create_endpoint
-from apps.webhooks.domain.errors import TopicScopeMissing
 from apps.webhooks.models import Delivery, Endpoint, Subscription
 
 REPLAY_JOB = "webhooks.replay_deliveries"
@@ -37,6 +37,10 @@ _NOT_AFTER = define_text("webhooks.replay_not_after", "must be after since")
 _NOT_LIVE = define_message(
     "webhooks.replay_not_live", "The subscription is {state}. Resume it before you replay its deliveries."
 )
+_IN_PROGRESS = define_text("webhooks.resend_in_progress", "The delivery is being sent right now.")
+_NO_PAYLOAD = define_text(
+    "webhooks.resend_no_payload", "The payload was too large, has expired, or was erased, so it can't be sent again."
+)
 _SENT_SINCE = define_message("webhooks.replayed", "Replayed deliveries since {moment}")
 _BATCH = 500
 # The states from which a delivery can be replayed.
@@ -47,6 +51,12 @@ class ReplayRefused(DomainError):
     """Raised when deliveries cannot be replayed. The keys of ``errors`` are ``since``, ``until`` and ``base``."""
 
     code = "replay_refused"
+
+
+class ResendRefused(DomainError):
+    """Raised when a delivery cannot be sent again. The only key of ``errors`` is ``base``."""
+
+    code = "resend_refused"
 
 
 @transaction.atomic
@@ -65,8 +75,7 @@ def request_replay(
         TopicScopeMissing: The app no longer has the scope that the topic requires.
         ReplayRefused: The time span is invalid, or the subscription is paused or disabled.
     """
-    if scope := topics.get_missing_scope(subscription.topic, installation.all_scopes):
-        raise TopicScopeMissing(scope)
+    topics.require_topic_scope(installation, subscription.topic)
     end = until or at
     errors = {}
     if since > at:
@@ -153,6 +162,8 @@ def _schedule_batch(rows: "QuerySet[Delivery]", endpoint: Endpoint, scheduled_be
     Delivery.objects.bulk_update(
         batch, ["state", "redelivery", "attempts", "finished_at", "error", "endpoint", "next_at"]
     )
+    if batch:
+        notify_after_commit()
     return len(batch)
 
 
@@ -160,12 +171,42 @@ def _schedule_batch(rows: "QuerySet[Delivery]", endpoint: Endpoint, scheduled_be
 def replay_deliveries(deliveries: Collection[int], *, at: datetime) -> int:
     """Send selected deliveries of the current shop immediately, and return the number of deliveries.
 
-    Deliveries that are in progress or due are not changed. Deliveries that wait for a retry are sent immediately.
+    Deliveries of a subscription are sent to its current address. Deliveries that are in progress or due are not
+    changed. Deliveries that wait for a retry are sent immediately.
     """
     replayable = Delivery.objects.filter(pk__in=deliveries).exclude(payload__body=b"")
-    retried_count = replayable.filter(state=Delivery.State.RETRY).update(next_at=at)
-    finished = replayable.filter(state__in=(*REPLAYABLE_STATES, Delivery.State.DONE, Delivery.State.CANCELLED))
-    finished.filter(attempts__gt=0).update(redelivery=True)
-    return retried_count + finished.update(
-        state=Delivery.State.RETRY, attempts=0, next_at=at, finished_at=None, error="", lease=None, lease_until=None
-    )
+    count = 0
+    addresses = replayable.values_list("subscription", "subscription__uri").order_by("subscription").distinct()
+    for pk, uri in list(addresses):
+        rows = replayable.filter(subscription=pk)
+        moved: dict[str, Any] = {"next_at": at}
+        if uri:
+            moved["endpoint"] = get_or_create_endpoint(get_current_shop().pk, uri)
+        count += rows.filter(state=Delivery.State.RETRY).update(**moved)
+        finished = rows.filter(state__in=(*REPLAYABLE_STATES, Delivery.State.DONE, Delivery.State.CANCELLED))
+        finished.filter(attempts__gt=0).update(redelivery=True)
+        count += finished.update(
+            state=Delivery.State.RETRY, attempts=0, finished_at=None, error="", lease=None, lease_until=None, **moved
+        )
+    if count:
+        notify_after_commit()
+    return count
+
+
+@transaction.atomic
+def resend_delivery(
+    delivery: Delivery, subscription: Subscription, installation: Installation, *, at: datetime
+) -> None:
+    """Send a delivery of an app's subscription again, and reload the delivery. A delivery that is due is not changed.
+
+    Raises:
+        TopicScopeMissing: The app no longer has the scope that the topic requires.
+        ResendRefused: The delivery is in progress or has no payload, or the subscription is paused or disabled.
+    """
+    topics.require_topic_scope(installation, subscription.topic)
+    if subscription.state != Subscription.State.LIVE:
+        raise ResendRefused(_NOT_LIVE(state=subscription.state))
+    is_sent = replay_deliveries([delivery.pk], at=at)
+    delivery.refresh_from_db(fields=("state", "error", "redelivery", "next_at", "finished_at"))
+    if not is_sent and delivery.state != Delivery.State.DUE:
+        raise ResendRefused(_IN_PROGRESS if delivery.state == Delivery.State.LEASED else _NO_PAYLOAD)

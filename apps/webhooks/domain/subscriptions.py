@@ -22,7 +22,8 @@ from apps.core.tenancy.subscriber_version import bump_subscriber_version, bump_s
 from apps.core.types import ReadOnlyAttrs
 from apps.webhooks.domain import replay, topics
 from apps.webhooks.domain.engine import rate_limits
-from apps.webhooks.domain.errors import SubscriptionRefused, TopicScopeMissing
+from apps.webhooks.domain.engine.dispatcher.notify import notify_after_commit
+from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.domain.subscription_fields import WRITABLE_FIELDS, assign_validated
 from apps.webhooks.models import Health, Subscription
 from apps.webhooks.models.subscriptions import decode_warnings
@@ -66,7 +67,7 @@ def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, ac
     shop, app = installation.shop, installation.app
     subscription = Subscription(shop=shop, app=app, origin=Subscription.Origin.API, created_at=at)
     assign_validated(subscription, values)
-    require_topic_scope(installation, subscription.topic)
+    topics.require_topic_scope(installation, subscription.topic)
     bump_subscriber_version(shop)
     _save(subscription)
     rate_limits.update_endpoint_limits(subscription.uri, subscription.shop_id)
@@ -97,7 +98,7 @@ def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, ac
     changes = _update_values(subscription, values, actor=actor, at=at)
     if "uri" in values and subscription.shop and subscription.state == Subscription.State.DISABLED:
         installation = Installation.objects.get(shop=subscription.shop, app=subscription.app, uninstalled_at=None)
-        require_topic_scope(installation, subscription.topic)
+        topics.require_topic_scope(installation, subscription.topic)
         resume_subscription(subscription, actor=actor, at=at)
         replay.replay_held_deliveries(subscription, actor=actor, at=at)
     return changes
@@ -114,7 +115,7 @@ def _update_values(subscription: Subscription, values: ReadOnlyAttrs, *, actor: 
         return {}
     if subscription.shop is not None:
         installation = Installation.objects.get(shop=subscription.shop, app=subscription.app, uninstalled_at=None)
-        require_topic_scope(installation, subscription.topic)
+        topics.require_topic_scope(installation, subscription.topic)
     for name in changes:
         setattr(subscription, name, after[name])
     _increment_version(subscription)
@@ -154,6 +155,7 @@ def resume_subscription(subscription: Subscription, *, actor: str, at: datetime)
     Failures before this time no longer count. Held deliveries are not sent automatically. ``replay`` sends them.
     """
     Health.objects.filter(subscription=subscription).update(failing_since=None, dead_in_a_row=0, warned=0)
+    notify_after_commit()
     return _set_state(subscription, Subscription.State.LIVE, "", actor=actor, at=at)
 
 
@@ -187,12 +189,6 @@ def refresh_listeners_on_grant(installation: Installation) -> None:
         rows = get_undeleted_subscriptions().filter(Q(shop=installation.shop) | Q(shop=None))
         if rows.filter(app_id=installation.app_id).exists():
             bump_subscriber_version(installation.shop)
-
-
-def require_topic_scope(installation: Installation, topic: str) -> None:
-    """Raise ``TopicScopeMissing`` if an app lacks the scope that a topic requires."""
-    if scope := topics.get_missing_scope(topic, installation.all_scopes):
-        raise TopicScopeMissing(scope)
 
 
 def _lock(subscription: Subscription) -> None:

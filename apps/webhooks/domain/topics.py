@@ -7,6 +7,8 @@ catalog, the topic is an extension.
 from collections.abc import Collection, Mapping
 
 from apps.core.events.topics import Topic, get_all_topics, topics
+from apps.core.tenancy.models import Installation
+from apps.webhooks.domain.errors import TopicScopeMissing
 
 # The topic families (the parts before the slash), each with the possible parts after the slash.
 _FAMILIES = """
@@ -85,6 +87,12 @@ def get_missing_scope(name: str, granted: Collection[str]) -> str:
     """Return the scope that an app lacks for a topic, or "" if the app may receive the topic."""
     topic = topics[name]
     return topic.scopes[0] if topic.scopes and not topic.is_readable_with(granted) else ""
+
+
+def require_topic_scope(installation: Installation, name: str) -> None:
+    """Raise ``TopicScopeMissing`` if an app lacks the scope that a topic requires."""
+    if scope := get_missing_scope(name, installation.all_scopes):
+        raise TopicScopeMissing(scope)
 
 
 def get_payload_schema(name: str, version: str) -> Mapping[str, object] | None:

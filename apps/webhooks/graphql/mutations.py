@@ -7,7 +7,8 @@ scope is missing or a value is malformed, the whole request fails.
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from enum import Enum
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
 import strawberry
 
@@ -16,19 +17,29 @@ from apps.core.graphql import registry
 from apps.core.graphql.errors import ACCESS_DENIED, graphql_error
 from apps.core.graphql.types import ARN, URL, Info, parse_number_of_type
 from apps.core.i18n.error_messages import TAKEN
-from apps.webhooks.domain import replay, subscriptions
-from apps.webhooks.domain.errors import NO_SUCH_SUBSCRIPTION, SubscriptionRefused, TopicScopeMissing, get_full_message
+from apps.webhooks.domain import delivery_tests, replay, subscriptions
+from apps.webhooks.domain.errors import (
+    NO_SUCH_DELIVERY,
+    NO_SUCH_SUBSCRIPTION,
+    SubscriptionRefused,
+    TopicScopeMissing,
+    get_full_message,
+)
 from apps.webhooks.graphql.types import (
     BY_URI,
+    DELIVERY_KIND,
     KIND,
     SINCE_URI,
+    WebhookDeliveryType,
     WebhookSubscriptionFormat,
     WebhookSubscriptionTopic,
     WebhookSubscriptionType,
+    find_delivery,
     find_subscription,
+    to_delivery_type,
     to_subscription_type,
 )
-from apps.webhooks.models import Subscription
+from apps.webhooks.models import Delivery, Subscription
 
 DEPRECATED_MUTATION = registry.deprecation_metadata(
     SINCE_URI, "Use `webhookSubscriptionCreate` or `webhookSubscriptionUpdate` with a `uri` instead."
@@ -41,6 +52,7 @@ _ARGUMENT_NAMES = {
     "private_metafield_namespaces": "privateMetafieldNamespaces",
 }
 
+T = TypeVar("T")
 FieldErrors = list[tuple[list[str], str]]
 
 
@@ -112,6 +124,17 @@ class WebhookSubscriptionReplayPayload:
     webhook_subscription: WebhookSubscriptionType | None
     delivery_count: int | None = strawberry.field(description="The number of deliveries to replay, at most 10,000.")
     user_errors: list[UserError]
+
+
+@strawberry.type
+class WebhookSubscriptionTestPayload:
+    webhook_delivery: WebhookDeliveryType | None
+    user_errors: list[UserError]
+
+
+@strawberry.type
+class WebhookDeliveryResendPayload(WebhookSubscriptionTestPayload):
+    pass
 
 
 @strawberry.type
@@ -188,30 +211,51 @@ class WebhookMutations:
     def webhook_subscription_replay(
         self, info: Info, id: strawberry.ID, since: datetime, until: datetime | None = None
     ) -> WebhookSubscriptionReplayPayload | None:
-        count = 0
-
-        def work(row: Subscription) -> None:
-            nonlocal count
+        def work(row: Subscription) -> tuple[WebhookSubscriptionType, int]:
             caller = info.context
             count = replay.request_replay(
                 row, caller.access.installation, since=since, until=until, actor=caller.actor, at=caller.at
             )
+            return to_subscription_type(row), count
 
-        row, errors = _with_row(info, id, work)
+        replayed, errors = _with_row(info, id, work)
+        row, count = replayed or (None, None)
         return WebhookSubscriptionReplayPayload(
-            webhook_subscription=row,
-            delivery_count=None if row is None else count,
-            user_errors=_user_errors(errors),
+            webhook_subscription=row, delivery_count=count, user_errors=_user_errors(errors)
         )
+
+    @strawberry.mutation(description="Send a test delivery, even if the subscription is paused or disabled.")
+    def webhook_subscription_test(self, info: Info, id: strawberry.ID) -> WebhookSubscriptionTestPayload | None:
+        def work(row: Subscription) -> WebhookDeliveryType:
+            installation = info.context.access.installation
+            return to_delivery_type(delivery_tests.request_test_delivery(row, installation, at=info.context.at))
+
+        delivery, errors = _with_row(info, id, work)
+        return WebhookSubscriptionTestPayload(webhook_delivery=delivery, user_errors=_user_errors(errors))
+
+    @strawberry.mutation(description="Send a delivery again immediately.")
+    def webhook_delivery_resend(self, info: Info, id: strawberry.ID) -> WebhookDeliveryResendPayload | None:
+        row = find_delivery(info, parse_number_of_type(id, DELIVERY_KIND))
+        if row is None or row.subscription is None:
+            missing = UserError(field=["id"], message=NO_SUCH_DELIVERY)
+            return WebhookDeliveryResendPayload(webhook_delivery=None, user_errors=[missing])
+
+        def work(row: Delivery, subscription: Subscription) -> WebhookDeliveryType:
+            replay.resend_delivery(row, subscription, info.context.access.installation, at=info.context.at)
+            return to_delivery_type(row)
+
+        delivery, errors = _run_change(partial(work, row, row.subscription), info)
+        return WebhookDeliveryResendPayload(webhook_delivery=delivery, user_errors=_user_errors(errors))
 
     @strawberry.mutation(description="Delete a webhook subscription.")
     def webhook_subscription_delete(self, info: Info, id: strawberry.ID) -> WebhookSubscriptionDeletePayload | None:
-        def work(row: Subscription) -> None:
+        def work(row: Subscription) -> strawberry.ID:
             subscriptions.delete_subscription(row, actor=info.context.actor, at=info.context.at)
+            return id
 
         deleted, errors = _with_row(info, id, work)
         return WebhookSubscriptionDeletePayload(
-            deleted_webhook_subscription_id=None if deleted is None else deleted.id, user_errors=_user_errors(errors)
+            deleted_webhook_subscription_id=deleted, user_errors=_user_errors(errors)
         )
 
     @strawberry.mutation(
@@ -271,42 +315,39 @@ def _create(info: Info, topic: str, input: Input) -> tuple[WebhookSubscriptionTy
     caller = info.context
     values = {"api_version": caller.version, "uri": "", **dict(_iterate_values(input)), "topic": topic}
     installation = caller.access.installation
-    return _run_change(
-        lambda: subscriptions.create_subscription(installation, values, actor=caller.actor, at=caller.at), info
-    )
+
+    def work() -> WebhookSubscriptionType:
+        row = subscriptions.create_subscription(installation, values, actor=caller.actor, at=caller.at)
+        return to_subscription_type(row)
+
+    return _run_change(work, info)
 
 
 def _update(info: Info, id: str, input: Input) -> tuple[WebhookSubscriptionType | None, FieldErrors]:
-    def work(row: Subscription) -> None:
+    def work(row: Subscription) -> WebhookSubscriptionType:
         subscriptions.update_subscription(
             row, dict(_iterate_values(input)), actor=info.context.actor, at=info.context.at
         )
+        return to_subscription_type(row)
 
     return _with_row(info, id, work)
 
 
-def _with_row(
-    info: Info, id: str, work: Callable[[Subscription], None]
-) -> tuple[WebhookSubscriptionType | None, FieldErrors]:
-    """Change the caller's subscription with this global ID, and return the subscription as a GraphQL type."""
+def _with_row(info: Info, id: str, work: Callable[[Subscription], T]) -> tuple[T | None, FieldErrors]:
+    """Change the caller's subscription with this global ID, and return the result or the errors."""
     row = find_subscription(info, parse_number_of_type(id, KIND))
     if row is None:
         return None, [(["id"], NO_SUCH_SUBSCRIPTION)]
-
-    def change_row() -> Subscription:
-        work(row)
-        return row
-
-    return _run_change(change_row, info)
+    return _run_change(partial(work, row), info)
 
 
-def _run_change(work: Callable[[], Subscription], info: Info) -> tuple[WebhookSubscriptionType | None, FieldErrors]:
-    """Run a change, and return the subscription or the errors. A missing scope raises ``GraphQLError``."""
+def _run_change(work: Callable[[], T], info: Info) -> tuple[T | None, FieldErrors]:
+    """Run a change, and return the result or the errors. A missing scope raises ``GraphQLError``."""
     try:
-        return to_subscription_type(work()), []
+        return work(), []
     except SubscriptionRefused as error:
         return None, [(_path(field), text) for field, text in error.full_messages]
-    except replay.ReplayRefused as error:
+    except (replay.ReplayRefused, replay.ResendRefused) as error:
         return None, [
             ([field], get_full_message(field, text)) if field != "base" else (["id"], text)
             for field, texts in error.errors.items()

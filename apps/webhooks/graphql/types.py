@@ -21,9 +21,9 @@ from apps.core.graphql.types import (
 )
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.topics import get_offered_topics
-from apps.webhooks.models import Subscription
+from apps.webhooks.models import Delivery, Subscription
 
-KIND = "WebhookSubscription"
+KIND, DELIVERY_KIND = "WebhookSubscription", "WebhookDelivery"
 SINCE_URI = "2025-10"
 BY_URI = registry.deprecation_metadata(SINCE_URI, "Use `uri` instead.")
 
@@ -132,6 +132,59 @@ class WebhookSubscriptionType(LegacyInteroperability, Node):
         return list(self.row.private_metafield_namespaces)
 
 
+@strawberry.enum(description="The state of a delivery.")
+class WebhookDeliveryState(Enum):
+    DUE = "due"
+    RETRY = "retry"
+    LEASED = "leased"
+    DONE = "done"
+    DEAD = "dead"
+    HELD = "held"
+    CANCELLED = "cancelled"
+
+
+@strawberry.type(description="An attempt to send a delivery.")
+class WebhookDeliveryAttempt:
+    number: int
+    status: int | None = strawberry.field(description="The status of the response, if there was one.")
+    error: str | None
+    started_at: datetime
+    total_ms: int = strawberry.field(description="The duration in milliseconds.")
+
+
+@strawberry.type(name=DELIVERY_KIND, description="A delivery of a subscription of the calling app.")
+class WebhookDeliveryType(LegacyInteroperability, Node):
+    row: strawberry.Private[Delivery]
+
+    webhook_id: str = strawberry.field(description="The value of the Webhook-Id header.")
+    event_id: str | None = strawberry.field(description="The value of the Event-Id header.")
+    topic: str
+    kind: str = strawberry.field(description="`event`, or `test` for a test delivery.")
+    state: WebhookDeliveryState
+    error: str | None = strawberry.field(description="The kind of the last failure.")
+    redelivery: bool
+    triggered_at: datetime
+    finished_at: datetime | None
+    next_attempt_at: datetime | None = strawberry.field(description="When the delivery is due, if it is waiting.")
+
+    @strawberry.field
+    def api_version(self) -> ApiVersion:
+        return build_api_version(self.row.api_version)
+
+    @strawberry.field(description="The attempts of the last seven days, in order.")
+    def attempts(self) -> list[WebhookDeliveryAttempt]:
+        return [
+            WebhookDeliveryAttempt(
+                number=attempt.number,
+                status=attempt.status,
+                error=attempt.error or None,
+                started_at=attempt.created_at,
+                total_ms=attempt.total_ms,
+            )
+            for attempt in self.row.log.order_by("number", "pk")
+        ]
+
+
 @strawberry.type(description="A subscription and its cursor.")
 class WebhookSubscriptionEdge:
     cursor: str
@@ -165,6 +218,25 @@ def to_subscription_type(row: Subscription) -> WebhookSubscriptionType:
     )
 
 
+def to_delivery_type(row: Delivery) -> WebhookDeliveryType:
+    is_waiting = row.state in {Delivery.State.DUE, Delivery.State.RETRY}
+    return WebhookDeliveryType(
+        id=build_global_id(DELIVERY_KIND, row.pk),
+        legacy_resource_id=UnsignedInt64(row.pk),
+        row=row,
+        webhook_id=str(row.key),
+        event_id=str(row.event.group) if row.event and row.event.group else None,
+        topic=row.topic,
+        kind=row.kind,
+        state=WebhookDeliveryState(row.state),
+        error=row.error or None,
+        redelivery=row.redelivery,
+        triggered_at=row.triggered_at,
+        finished_at=row.finished_at,
+        next_attempt_at=row.next_at if is_waiting else None,
+    )
+
+
 def to_connection(page: Page[Subscription]) -> WebhookSubscriptionConnection:
     nodes = [to_subscription_type(row) for row in page.rows]
     edges = [
@@ -181,6 +253,16 @@ def find_subscription(info: Info, number: int | None) -> Subscription | None:
     return subscriptions.get_api_subscriptions(caller.shop, caller.access.installation.app_id).filter(pk=number).first()
 
 
+def find_delivery(info: Info, number: int | None) -> Delivery | None:
+    """Return the delivery with this ID if the calling app created its subscription, otherwise None."""
+    if number is None:
+        return None
+    caller = info.context
+    own = subscriptions.get_api_subscriptions(caller.shop, caller.access.installation.app_id)
+    rows = Delivery.objects.filter(subscription__in=own, pk=number).select_related("subscription", "event")
+    return rows.defer("event__payload", "event__changes").first()
+
+
 def _endpoint(uri: str) -> WebhookHttpEndpoint | WebhookEventBridgeEndpoint | WebhookPubSubEndpoint:
     if uri.startswith("arn:"):
         return WebhookEventBridgeEndpoint(arn=ARN(uri))
@@ -195,4 +277,10 @@ def _resolve_node(info: Info, number: int) -> WebhookSubscriptionType | None:
     return None if row is None else to_subscription_type(row)
 
 
+def _resolve_delivery(info: Info, number: int) -> WebhookDeliveryType | None:
+    row = find_delivery(info, number)
+    return None if row is None else to_delivery_type(row)
+
+
+registry.nodes.register(DELIVERY_KIND, registry.Node(WebhookDeliveryType, _resolve_delivery))
 registry.nodes.register(KIND, registry.Node(WebhookSubscriptionType, _resolve_node))

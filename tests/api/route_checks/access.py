@@ -15,6 +15,8 @@ WRITES_OF_ANY_TOKEN = {
     "POST webhooks.json",
     "PUT webhooks/<id>.json",
     "POST webhooks/<id>/replay.json",
+    "POST webhooks/<subscription_id>/test.json",
+    "POST webhooks/<subscription_id>/deliveries/<id>/resend.json",
     "DELETE webhooks/<id>.json",
     "POST graphql.json",
     "DELETE api_permissions/current.json",
