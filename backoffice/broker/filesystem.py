@@ -17,7 +17,7 @@ class FolderChannel(Channel):
     """A channel that writes messages atomically.
 
     kombu's own channel creates a file and then writes the message into it. A worker that reads the file in between
-    finds no message and stops.
+    finds no message and stops (https://github.com/celery/kombu/issues/1551).
     """
 
     def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]
