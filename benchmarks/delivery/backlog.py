@@ -90,6 +90,8 @@ def measure_backlog(rows: int) -> dict[str, Any]:
 def measure_claims(largest: int) -> dict[str, Any]:
     """Measure claims of up to ten deliveries for each of ten endpoints, for each size of the backlog.
 
+    The last sizes are an ordered subscription with few resources, whose deliveries wait for each other.
+
     Each size is measured with 1 and 1,000 endpoints, and with PostgreSQL's statistics from three times: never, before
     the backlog existed, and with the backlog. The statements are planned before the backlog exists. Raises
     ``SystemExit`` if a large backlog makes claims slow.
@@ -108,7 +110,10 @@ def measure_claims(largest: int) -> dict[str, Any]:
     fastest = min(value for name, value in figures.items() if name.startswith(f"{SIZES[0]} rows"))
     if slow := {name: value for name, value in figures.items() if value > MAX_CLAIM_RATIO * max(fastest, 0.1)}:
         raise SystemExit(f"Claims of these backlogs are slow (ms per delivery, the fastest takes {fastest}): {slow}")
-    return figures
+    ordered = {rows: _measure_ordered_claims(rows) for rows in SIZES[1:3] if rows <= largest}
+    if max(ordered.values()) > MAX_CLAIM_RATIO * max(min(ordered.values()), 0.1):
+        raise SystemExit(f"Claims of ordered deliveries are slow (ms per delivery by size of the backlog): {ordered}")
+    return figures | {f"{rows} ordered rows, 3 resources": value for rows, value in ordered.items()}
 
 
 def _measure_claims_without_statistics(rows: int, endpoints: int) -> dict[str, float]:
@@ -156,6 +161,37 @@ def _measure_claim(rows: int, endpoints: int) -> float:
             claimed = claims.claim_deliveries(free_slots, AttemptKind.DUE)
             times.append((time.perf_counter() - began) / len(claimed))
             cursor.execute("UPDATE webhooks_delivery SET state = 'due' WHERE state = 'leased'")
+    return round(statistics.median(times) * 1000, 3)
+
+
+def _measure_ordered_claims(rows: int) -> float:
+    """Return the milliseconds per delivery of a claim and its results, after claims have postponed other deliveries."""
+    from django.db import connection
+
+    from apps.webhooks.domain.engine import claims, maintenance, results
+    from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
+
+    _empty_deliveries()
+    fill_deliveries(rows, 1, "due")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO events_event (id, key, created_at, updated_at, shop_id, topic, subject_type, subject_id,"
+            ' subject_label, actor, message, changes, "group", request_id)'
+            " SELECT id, key, now(), now(), shop_id, topic, 'x', id % 3, '', '', '', '{}', key, ''"
+            " FROM webhooks_delivery"
+        )
+        cursor.execute(
+            "UPDATE webhooks_delivery SET event_id = id, ordering_key = 'x:' || id % 3, created_at = next_at"
+        )
+    free_slots = {item.endpoint: 10 for item in maintenance.scan_endpoints()}
+    while claims.postpone_waiting([*free_slots], AttemptKind.DUE):
+        pass
+    times = []
+    for _ in range(20):
+        began = time.perf_counter()
+        claimed = claims.claim_deliveries(free_slots, AttemptKind.DUE)
+        results.write_results([results.DeliveryResult(claim, "done", outcome="ok", status=200) for claim in claimed])
+        times.append((time.perf_counter() - began) / len(claimed))
     return round(statistics.median(times) * 1000, 3)
 
 

@@ -218,9 +218,9 @@ class Delivery(ShopOwned):
             ),
             models.Index(fields=("lease_until",), condition=Q(state="leased"), name="webhooks_delivery_leased"),
             models.Index(
-                fields=("subscription", "ordering_key", "id"),
+                fields=("subscription", "ordering_key", "event"),
                 condition=Q(state__in=("due", "retry", "leased")) & ~Q(ordering_key=""),
-                name="webhooks_delivery_in_order",
+                name="webhooks_delivery_event_order",
             ),
             models.Index(fields=("subscription", "state", "id"), name="webhooks_delivery_by_state"),
             models.Index(fields=("shop", "-id"), name="webhooks_delivery_by_shop"),

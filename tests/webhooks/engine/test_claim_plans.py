@@ -9,6 +9,7 @@ import pytest
 from django.db import connection, transaction
 
 from apps.core.db.prepared_sql import _ONLY_INDEXES, _SCANNING_NODES
+from apps.core.events.models import Event
 from apps.core.tenancy.models import Installation, Shop
 from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain.engine import claims, fan_out, maintenance, results
@@ -17,9 +18,13 @@ from tests.support.webhooks import create_blogs, make_subscription
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres, pytest.mark.usefixtures("allow_loopback")]
 URI = "http://127.0.0.1:9/"
-CLAIM = ("bigint[], int[], text, uuid, int", "'{%d}', '{10}', 'due', '019abcde-0000-7000-8000-000000000000', 30")
+CLAIM = (
+    "bigint[], int[], text, text, uuid, int",
+    "'{%d}', '{10}', 'due', 'due', '019abcde-0000-7000-8000-000000000000', 30",
+)
 STATEMENTS: dict[str, Callable[[], tuple[str, tuple[str, str]]]] = {
     "claim": lambda: (claims._CLAIM, CLAIM),
+    "postpone": lambda: (claims._POSTPONE, ("bigint[], text, text", "'{%d}', 'due', 'due'")),
     "scan": lambda: (maintenance._SCAN.format(now="now()"), ("", "")),
     "results": lambda: (results._WRITE, ("json", """'[{"id": 1, "counts": true}]'""")),
     "extend leases": lambda: (maintenance._EXTEND_LEASES, ("int, bigint[], uuid", f"30, '{{1}}', {CLAIM[1][-42:-4]}")),
@@ -63,7 +68,9 @@ def set_statistics(rows: int) -> None:
         cursor.execute("UPDATE pg_class SET reltuples = %s WHERE relname = 'webhooks_delivery_waiting'", [rows])
 
 
-def get_plan(statement: str, types: str, values: str, mode: str, *, by_index: bool = True) -> dict[str, Any]:
+def get_plan(
+    statement: str, types: str, values: str, mode: str, *, by_index: bool = True, analyze: bool = False
+) -> dict[str, Any]:
     numbers = count(1)
     text = "".join(part if part != "%s" else f"${next(numbers)}" for part in _split_placeholders(statement))
     with transaction.atomic(), connection.cursor() as cursor:
@@ -71,10 +78,9 @@ def get_plan(statement: str, types: str, values: str, mode: str, *, by_index: bo
         # The fan-out in this test's transaction has already turned these settings off.
         for name in _SCANNING_NODES[:-1]:
             cursor.execute(f"SET LOCAL {name} = on")
-        if by_index:
-            cursor.execute(_ONLY_INDEXES)
+        cursor.execute(_ONLY_INDEXES)
         cursor.execute(f"PREPARE planned {f'({types})' if types else ''} AS {text}")
-        cursor.execute(f"EXPLAIN (FORMAT JSON) EXECUTE planned {f'({values})' if values else ''}")
+        cursor.execute(f"EXPLAIN (FORMAT JSON, ANALYZE {analyze}) EXECUTE planned {f'({values})' if values else ''}")
         ((plan,),) = cursor.fetchall()
         cursor.execute("DEALLOCATE planned")
     return dict((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
@@ -123,19 +129,44 @@ def test_statements_of_the_dispatcher_follow_indexes(
                 if nodes := find_slow_nodes(plan):
                     slow[name, mode, has_statistics] = nodes
                 if name == "claim":
-                    indexes = {node.get("Index Name") for node in iterate_nodes(plan) if node.get("Alias") == "w"}
+                    indexes = {node.get("Index Name") for node in iterate_nodes(plan) if node.get("Alias") == "f"}
                     assert indexes == {"webhooks_delivery_waiting"}
 
     assert slow == {}
 
 
-def test_a_claim_without_the_settings_sorts_the_queue(shop: Shop, installation: Installation) -> None:
-    endpoint = fill_queue(shop, installation, 1_000_000, 1)
-    set_statistics(1_000_000)
+@pytest.mark.parametrize("has_statistics", [False, True])
+def test_claims_of_ordered_deliveries_read_a_part_of_the_queue(
+    shop: Shop, installation: Installation, has_statistics: bool
+) -> None:
+    """Claim deliveries of three resources, each with a thousand waiting deliveries."""
+    fill_queue(shop, installation, 3000, 1)
+    with all_shops_scope():
+        endpoint = Endpoint.objects.get(uri_digest="e0").pk
+    with connection.cursor() as cursor:
+        columns = [field.column for field in Event._meta.concrete_fields if field.name not in {"id", "key"}]
+        names = ", ".join(f'"{column}"' for column in columns)
+        cursor.execute(
+            f"INSERT INTO events_event (id, key, {names}) SELECT n, gen_random_uuid(), {names} FROM events_event"
+            " CROSS JOIN (SELECT id AS n FROM webhooks_delivery) AS d ON CONFLICT (id) DO NOTHING"
+        )
+        cursor.execute("UPDATE webhooks_delivery SET ordering_key = 'x:' || id % 3, event_id = id")
+    if has_statistics:
+        set_statistics(3000)
 
-    plan = get_plan(claims._CLAIM, CLAIM[0], CLAIM[1] % endpoint, "force_generic_plan", by_index=False)
+    read = {}
+    with transaction.atomic(), connection.cursor() as cursor:
+        for name in ("claim", "postpone"):
+            statement, (types, values) = STATEMENTS[name]()
+            plan = get_plan(statement, types, values.replace("%d", str(endpoint)), "force_generic_plan", analyze=True)
+            scans = [node for node in iterate_nodes(plan) if node.get("Relation Name") == "webhooks_delivery"]
+            read[name] = max(
+                node["Actual Rows"] * node["Actual Loops"] for node in scans if "Scan" in node["Node Type"]
+            )
+        # The rows of the control have events that do not exist.
+        transaction.set_rollback(True)
 
-    assert find_slow_nodes(plan)
+    assert read == {"claim": claims._MAX_READ, "postpone": claims._MAX_READ}
 
 
 def test_sessions_do_not_compile_plans() -> None:

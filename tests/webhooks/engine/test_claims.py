@@ -279,3 +279,29 @@ def test_a_repeated_extract_is_not_sent(shop: Shop, installation: Installation, 
         after = Delivery.objects.filter(endpoint__uri__endswith="extract").count()
 
     assert (counts, after) == ([1, 3], 2)
+
+
+def test_a_long_queue_of_few_resources_is_delivered_in_order(
+    shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claim with a limit that is smaller than the queue, so that PostgreSQL postpones deliveries."""
+    monkeypatch.setattr(claims, "_CLAIM", claims._CLAIM.replace(f"LIMIT {claims._MAX_READ}", "LIMIT 5"))
+    monkeypatch.setattr(claims, "_POSTPONE", claims._POSTPONE.replace(f"LIMIT {claims._MAX_READ}", "LIMIT 5"))
+    make_subscription(installation, URI, topic="blogs/update", ordered=True)
+    with shop_scope(Shop.objects.get(pk=shop.pk)):
+        blogs = [create_blog({"title": f"{number}"}, actor="system", at=timezone.now()) for number in range(3)]
+        for number in range(10):
+            for blog in blogs:
+                update_blog(blog, {"title": f"{blog.pk} {number}"}, actor="system", at=timezone.now())
+    fan_out.create_deliveries()
+    with shop_scope(shop):
+        rows = list(Delivery.objects.order_by("event_id"))
+    rounds = []
+    while claimed := claim_deliveries_of(rows):
+        rounds.append([claim.pk for claim in claimed])
+        assert claim_deliveries_of(rows) == []
+        results.write_results([build_done_result(claim) for claim in claimed])
+
+    assert len(rows) == 30
+    assert [pk for claimed_ids in rounds for pk in sorted(claimed_ids)] == [row.pk for row in rows]
+    assert [len(claimed_ids) for claimed_ids in rounds] == [3] * 10

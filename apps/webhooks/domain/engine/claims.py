@@ -3,7 +3,12 @@
 A claim sets a lease with a new token, based on the database clock. Only deliveries that can start immediately are
 claimed.
 
-On PostgreSQL, a claim is one statement with a plan that follows the index of waiting deliveries. On SQLite, which
+On PostgreSQL, a claim is one statement with a plan that follows the index of waiting deliveries, and reads at most
+``_MAX_READ`` of an endpoint's deliveries. With ordered delivery, thousands of due deliveries may wait for earlier
+deliveries of their resources. Claims that find them postpone them, and the result of a delivery makes the next ones due
+(``results``). A delivery whose earlier delivery is in progress stays due, so that no result can be missed.
+
+On SQLite, which
 allows one writer at a time, a claim is a short transaction. A claim commits without waiting for the disk. Therefore a
 server crash can lose leases, and the affected deliveries are sent twice.
 """
@@ -18,12 +23,15 @@ import uuid6
 from django.db import connection, transaction
 from django.utils import timezone
 
-from apps.core.db.prepared_sql import execute_by_index
+from apps.core.db.prepared_sql import Rows, execute_by_index
 from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
 from apps.webhooks.domain.topics import TOPICS_AFTER_UNINSTALL
 
 LEASE_SECONDS = 30
+_MAX_READ = 500
+# A delivery that waits for an earlier delivery is checked again after this time, for example because a result was lost.
+_POSTPONED_SECONDS = 600
 
 SEND, HOLD, CANCEL = "send", "hold", "cancel"
 
@@ -64,8 +72,8 @@ class Claim:
     action: str
 
 
-# The indexes of the payload ID and the payload body in ``_COLUMNS``.
-_PAYLOAD, _BODY = 12, 14
+# The indexes of the payload ID, the payload body and ``ordered`` in ``_COLUMNS``.
+_PAYLOAD, _BODY, _ORDERED = 12, 14, 18
 _FINAL_TOPICS = ", ".join(f"'{topic}'" for topic in sorted(TOPICS_AFTER_UNINSTALL))
 _COLUMNS = f"""
 d.id, d.key, d.shop_id, d.app_id, d.endpoint_id, d.subscription_id, e.uri, d.topic, d.api_version, d.attempts,
@@ -114,21 +122,38 @@ _IN_ORDER = """
     JOIN events_event before ON before.shop_id = mine.shop_id AND before.subject_type = mine.subject_type
       AND before.subject_id = mine.subject_id AND before.id < mine.id
     JOIN webhooks_pending waits ON waits.event_id = before.id
-    WHERE mine.id = w.event_id
+    WHERE mine.id = w.event_id AND waits.event_id < w.event_id AND waits.shop_id = w.shop_id
     LIMIT 1 OFFSET 0
   )
 ))
 """
+
+
+def _lock_first_due(condition: str) -> str:
+    """Return SQL that locks an endpoint's due deliveries ``w`` that fulfill a condition, among the first ones.
+
+    A subquery that locks rows runs once for each row. With a plain join, PostgreSQL could read the first ones for each
+    delivery.
+    """
+    return f"""
+  SELECT w.id, first.next_at FROM (
+    SELECT f.id, f.next_at FROM webhooks_delivery f
+    WHERE f.endpoint_id = room.endpoint_id AND f.state = %s AND f.state IN ('due', 'retry') AND f.next_at <= now()
+    ORDER BY f.next_at, f.id LIMIT {_MAX_READ}
+  ) first CROSS JOIN LATERAL (
+    SELECT w.id FROM webhooks_delivery w
+    WHERE w.id = first.id AND w.state = %s AND w.next_at <= now() AND {condition} FOR UPDATE OF w SKIP LOCKED
+  ) w
+  ORDER BY first.next_at, first.id
+"""  # noqa: S608 - texts of our own
+
 
 _CLAIM = f"""
 WITH room AS (
   SELECT * FROM unnest(%s::bigint[], %s::int[]) AS r (endpoint_id, free)
 ), due AS (
   SELECT one.id, one.next_at FROM room CROSS JOIN LATERAL (
-    SELECT w.id, w.next_at FROM webhooks_delivery w
-    WHERE w.endpoint_id = room.endpoint_id AND w.state = %s AND w.state IN ('due', 'retry') AND w.next_at <= now()
-      AND {_WRITABLE} AND {_IN_ORDER}
-    ORDER BY w.next_at, w.id LIMIT room.free FOR UPDATE OF w SKIP LOCKED
+    {_lock_first_due(f"{_WRITABLE} AND {_IN_ORDER}")} LIMIT room.free
   ) one
 ), taken AS (
   UPDATE webhooks_delivery d
@@ -142,13 +167,31 @@ CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true)) AS quick
 """  # noqa: S608 - texts of our own
 
 
+# Postpone deliveries that wait for an earlier waiting delivery. After a failed attempt, they wait anyway.
+_WAITS_FOR_WAITING = """
+w.ordering_key <> '' AND w.attempts = 0 AND EXISTS (
+  SELECT 1 FROM webhooks_delivery o
+  WHERE o.subscription_id = w.subscription_id AND o.ordering_key = w.ordering_key AND o.ordering_key <> ''
+    AND o.state IN ('due', 'retry', 'leased') AND o.state <> 'leased' AND o.event_id < w.event_id
+)
+"""
+_POSTPONE = f"""
+UPDATE webhooks_delivery d SET next_at = now() + interval '{_POSTPONED_SECONDS} seconds'
+WHERE d.id = ANY (ARRAY(
+  SELECT one.id FROM unnest(%s::bigint[]) AS room (endpoint_id) CROSS JOIN LATERAL (
+    {_lock_first_due(_WAITS_FOR_WAITING)}
+  ) one
+)) RETURNING d.id
+"""  # noqa: S608 - texts of our own
+
+
 def claim_deliveries(free_slots: Mapping[int, int], kind: AttemptKind) -> list[Claim]:
     """Claim waiting deliveries. ``free_slots`` is the number of calls that may start, keyed by endpoint ID."""
     if not free_slots:
         return []
     lease = uuid6.uuid7()
     if connection.vendor == "postgresql":
-        rows = execute_by_index(_CLAIM, [list(free_slots), list(free_slots.values()), kind.value, lease, LEASE_SECONDS])
+        rows = _claim_on_server(free_slots, kind, lease)
     else:
         rows = _claim_one_by_one(free_slots, kind, lease)
     # If several deliveries share a payload, only the first row contains the bytes.
@@ -156,6 +199,22 @@ def claim_deliveries(free_slots: Mapping[int, int], kind: AttemptKind) -> list[C
     for row in rows:
         bodies[row[_PAYLOAD]] = bytes(row[_BODY] or b"") or bodies.get(row[_PAYLOAD], b"")
     return [_build_claim(row, lease, kind, bodies) for row in rows]
+
+
+def _claim_on_server(free_slots: Mapping[int, int], kind: AttemptKind, lease: UUID) -> Rows:
+    """Claim deliveries on PostgreSQL, and postpone ordered deliveries if too few could be claimed because of them."""
+    endpoints, state = list(free_slots), kind.value
+    while True:
+        rows = execute_by_index(_CLAIM, [endpoints, list(free_slots.values()), state, state, lease, LEASE_SECONDS])
+        if len(rows) == sum(free_slots.values()) or (rows and not any(row[_ORDERED] for row in rows)):
+            return rows
+        if not postpone_waiting(endpoints, kind) or rows:
+            return rows
+
+
+def postpone_waiting(endpoints: Sequence[int], kind: AttemptKind) -> int:
+    """Postpone deliveries that wait for earlier deliveries of their resource, and return their number."""
+    return len(execute_by_index(_POSTPONE, [list(endpoints), kind.value, kind.value]))
 
 
 def _build_claim(row: Sequence[Any], lease: UUID, kind: AttemptKind, bodies: Mapping[int, bytes]) -> Claim:

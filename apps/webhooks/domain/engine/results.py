@@ -1,8 +1,11 @@
 """Write the results of deliveries to the database, many results with one statement.
 
 A result is written together with an attempt row. The state of the delivery changes only if the delivery still has the
-lease token of the claim. The attempt of a late result is logged as *fenced*. On SQLite, results are written in a short
-transaction instead of one statement. Unlike claims, results are committed durably.
+lease token of the claim. The attempt of a late result is logged as *fenced*. With ordered delivery, the next two
+deliveries of the resource become due, because a claim may have postponed them.
+
+On SQLite, results are written in a short transaction instead of one statement. Unlike claims, results are committed
+durably.
 """
 
 from collections.abc import Sequence
@@ -49,6 +52,7 @@ class DeliveryResult:
     excerpt: str = ""
 
 
+# With ``created_at``, the next deliveries come before other due deliveries that have not been postponed yet.
 _WRITE = """
 WITH r AS (
   SELECT * FROM json_to_recordset(%s::json) AS r (id bigint, lease uuid, state text, delay float, error text,
@@ -63,7 +67,18 @@ WITH r AS (
       ELSE d.first_attempt_at END,
     finished_at = CASE WHEN r.state IN ('done', 'dead', 'cancelled') THEN now() END
   FROM r WHERE d.id = r.id AND d.lease = r.lease
-  RETURNING d.id
+  RETURNING d.id, d.subscription_id, d.ordering_key, d.state
+), next AS (
+  SELECT n.id FROM moved m CROSS JOIN LATERAL (
+    SELECT w.id, w.next_at, w.attempts FROM webhooks_delivery w
+    WHERE w.subscription_id = m.subscription_id AND w.ordering_key = m.ordering_key AND w.ordering_key <> ''
+      AND w.state IN ('due', 'retry', 'leased') AND w.state <> 'leased'
+    ORDER BY w.event_id LIMIT 2
+  ) n
+  WHERE m.ordering_key <> '' AND m.state NOT IN ('due', 'retry') AND n.next_at > now() AND n.attempts = 0
+), due AS (
+  UPDATE webhooks_delivery d SET next_at = created_at
+  WHERE d.id = ANY (ARRAY(SELECT id FROM next)) AND d.state IN ('due', 'retry')
 ), logged AS (
   INSERT INTO webhooks_attempt (created_at, updated_at, shop_id, delivery_id, number, outcome, status, error, fenced,
     queued_ms, connect_ms, first_byte_ms, total_ms, remote_ip, response_headers, excerpt)
