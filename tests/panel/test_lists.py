@@ -308,6 +308,16 @@ def test_each_chip_links_to_the_first_page_without_its_filter(owner_client: Pane
     assert 'aria-label="Remove filter Financial status: Paid"' in page.content.decode()
 
 
+def test_jobs_are_filtered_by_queue(owner_client: Panel, shop: Shop) -> None:
+    for name in ("default", "bulk"):
+        Job.objects.create(shop=shop, task="none", queue=name)
+
+    page = owner_client.get(JOBS, queue="bulk")
+
+    assert [job.queue for job in page.context["cl"].result_list] == ["bulk"]
+    assert [words for words, _ in get_chips(page)] == ["Queue: bulk"]
+
+
 def test_the_last_chip_links_to_all_rows_instead_of_the_default(owner_client: Panel, shop: Shop) -> None:
     query = "state__exact=failed"
     SavedView.objects.create(

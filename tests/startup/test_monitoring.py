@@ -99,6 +99,8 @@ def test_metrics_add_up_over_the_processes(monitored_server: MonitoredServer, sh
     assert get_value(metrics, "backoffice_web_processes") == 2
     assert get_value(metrics, "backoffice_up") == 1
     assert get_value(metrics, "backoffice_jobs", 'state="due"') == 1
+    assert get_value(metrics, "backoffice_queue_jobs", 'queue="default"') == 1
+    assert get_value(metrics, "backoffice_queue_jobs", 'queue="bulk"') == 0
     monitored_server.stop()
     lines = [json.loads(line) for line in monitored_server.log().splitlines() if line.startswith("{")]
     ours = [line for line in lines if line["logger"] == "backoffice.access" and line["path"].endswith("/shop.json")]

@@ -5,8 +5,9 @@ from django.utils import timezone
 
 from apps.core.tenancy.models import Installation
 from apps.core.tenancy.scope import all_shops_scope
+from apps.webhooks.domain.engine.dispatcher.run_leases import acquire_run_lease
 from apps.webhooks.domain.metrics import SAMPLE_PERIOD, collect_webhook_metrics
-from apps.webhooks.models import Attempt, Delivery, Host
+from apps.webhooks.models import Attempt, Delivery, DeliveryRun, Host
 from tests.support.webhooks import URI, make_attempt, make_delivery, make_subscription
 
 pytestmark = pytest.mark.django_db
@@ -18,6 +19,16 @@ def test_metrics_of_an_empty_installation_are_zero() -> None:
 
     assert (webhook_metrics.oldest_due_seconds, webhook_metrics.paused_hosts, webhook_metrics.fenced) == (0, 0, 0)
     assert (webhook_metrics.outcomes, webhook_metrics.lags) == ({}, {})
+
+
+def test_runs_are_counted_until_their_lease_ends() -> None:
+    assert acquire_run_lease() is not None
+    with all_shops_scope():
+        running = collect_webhook_metrics().runs
+        DeliveryRun.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+        lost = collect_webhook_metrics().runs
+
+    assert (running, lost) == (1, 0)
 
 
 def test_recent_attempts_are_reported_by_outcome_and_lag(installation: Installation) -> None:

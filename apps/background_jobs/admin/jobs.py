@@ -1,5 +1,6 @@
 from collections.abc import Callable
 
+from django.conf import settings
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
@@ -8,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from apps.core.admin.lists.filters import Choices, Screen
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.pages import dashboard
@@ -34,6 +36,17 @@ LABELS: dict[str, str] = {
 RETRYABLE = (Job.State.FAILED, Job.State.CANCELLED)
 
 
+class QueueFilter(admin.SimpleListFilter):
+    title = gettext_lazy("queue")
+    parameter_name = "queue"
+
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
+        return [(name, name) for name in settings.TASK_QUEUES]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
+        return queryset.filter(queue=self.value()) if self.value() else queryset
+
+
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
     menu = MenuItem(
@@ -50,7 +63,7 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
     list_display = ("name", "progress", "status", "attempts", "created_at", "finished_at", "problem")
     mobile_hide_labels = ("problem",)
     list_display_links = ("name",)
-    list_filter = ("state",)
+    list_filter = ("state", QueueFilter)
     search_fields = ("task__icontains",)
     palette_order = 90
     ordering = ("-id",)

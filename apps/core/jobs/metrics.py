@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -23,10 +24,12 @@ class JobMetrics:
         states: The number of jobs that are ``due`` (waiting for a worker), ``planned`` for later, ``running``, and
             ``failed`` within the last day.
         oldest_due_seconds: How long the oldest due job has been waiting, or 0 if no job is due.
+        queues: The number of due jobs by queue.
     """
 
     states: dict[str, int]
     oldest_due_seconds: float
+    queues: dict[str, int]
 
 
 def get_job_metrics() -> JobMetrics:
@@ -41,7 +44,9 @@ def get_job_metrics() -> JobMetrics:
     )
     states["failed"] = Job.objects.filter(state=Job.State.FAILED, finished_at__gt=Now() - FAILED_WINDOW).count()
     oldest = Job.objects.filter(is_due).annotate(now=Now()).order_by("due_at").values("now", "due_at").first()
-    return JobMetrics(states, (oldest["now"] - oldest["due_at"]).total_seconds() if oldest else 0.0)
+    lengths = unfinished.filter(is_due).values_list("queue").order_by("queue").annotate(Count("pk"))
+    queues = dict.fromkeys(settings.TASK_QUEUES, 0) | dict(lengths)
+    return JobMetrics(states, (oldest["now"] - oldest["due_at"]).total_seconds() if oldest else 0.0, queues)
 
 
 # Idle workers start a job at once, so a job that waits longer than this is stalled.

@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.db.models import Count, Q
 from django.db.models.functions import Now
 
-from apps.webhooks.models import Attempt, Delivery, Host, Pending, Subscription
+from apps.webhooks.models import Attempt, Delivery, DeliveryRun, Host, Pending, Subscription
 
 # Count only unfinished deliveries. Otherwise, a dead letter would be counted until its retention period ends.
 _UNFINISHED = (Delivery.State.DUE, Delivery.State.RETRY, Delivery.State.LEASED)
@@ -29,6 +29,7 @@ class WebhookMetrics:
         oldest_due_seconds: How long the oldest due delivery has been due, or 0 if no delivery is due.
         recently_disabled_subscriptions: How many of the disabled subscriptions were disabled within the last hour.
         paused_hosts: The number of servers with an open circuit breaker.
+        runs: The number of runs of the task ``webhooks.deliver``.
         outcomes: The numbers of attempts by outcome in the last five minutes, limited to the 5,000 newest attempts.
         fenced: How many of these attempts ended after their lease, so another process may have sent the delivery too.
         lags: The seconds from the event to recent first attempts, keyed by quantile, or {} if there are none.
@@ -40,6 +41,7 @@ class WebhookMetrics:
     disabled_subscriptions: int
     recently_disabled_subscriptions: int
     paused_hosts: int
+    runs: int
     outcomes: dict[str, int]
     fenced: int
     lags: dict[float, float]
@@ -64,6 +66,7 @@ def collect_webhook_metrics() -> WebhookMetrics:
         disabled["all"],
         disabled["recent"],
         Host.objects.filter(paused_until__gt=Now()).count(),
+        DeliveryRun.objects.filter(lease_until__gt=Now()).count(),
         dict(Counter(row.outcome for row in attempts)),
         sum(row.fenced for row in attempts),
         _quantiles([row.created_at - row.delivery.triggered_at for row in attempts if row.number == 1]),

@@ -41,6 +41,7 @@ def _collect_database_gauges() -> Iterator[Metric]:
     yield _build_gauge(
         "jobs_oldest_due_seconds", "Seconds since the oldest due job became due.", work.oldest_due_seconds
     )
+    yield _build_gauge("queue_jobs", "Due jobs by queue.", work.queues, "queue")
     processes = get_worker_metrics()
     yield _build_gauge(
         "workers", "Workers that run, and workers that were lost within a day.", processes.workers, "state"
@@ -58,6 +59,7 @@ def _collect_database_gauges() -> Iterator[Metric]:
     yield _build_gauge("webhook_subscriptions_disabled", help_text, deliveries.disabled_subscriptions)
     help_text = "Disabled subscriptions that were disabled within the last hour."
     yield _build_gauge("webhook_subscriptions_disabled_lately", help_text, deliveries.recently_disabled_subscriptions)
+    yield _build_gauge("webhook_runs", "Workers that are delivering webhooks.", deliveries.runs)
     yield _build_gauge("webhook_hosts_paused", "Hosts with an open circuit breaker.", deliveries.paused_hosts)
     help_text = "Delivery attempts of the last five minutes by outcome, at most the latest 5,000."
     yield _build_gauge("webhook_attempts_lately", help_text, deliveries.outcomes, "outcome")
