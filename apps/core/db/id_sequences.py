@@ -8,12 +8,14 @@ In an installation with several databases (cells, see docs/scaling.md), each cel
 because SQLite always continues after the highest id.
 """
 
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from django.apps import apps
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import AutoField
+from django.db.models import AutoField, QuerySet
 
 LAST_RESERVED_ID = 1_000_000
 # The number of ids per cell. The last cell is 9006, because JavaScript integers are only exact up to 2**53.
@@ -29,6 +31,22 @@ def get_id_range() -> tuple[int, int]:
 def get_last_id_of_range(pk: int) -> int:
     """Return the last id of the range that contains an id. Ids within a range ascend in the order of creation."""
     return pk - pk % RANGE_SIZE + RANGE_SIZE - 1
+
+
+def iterate_old_rows(rows: QuerySet[Any], before: datetime, batch_size: int = 1000) -> Iterator[list[int]]:
+    """Yield batches of IDs of rows that were created before a given time, in ascending order.
+
+    IDs mostly ascend with time, so rows after the old rows need not be read. After a batch without old rows, reading
+    skips to the next range of IDs (imported rows have separate ranges). An old row that was written after newer rows
+    may only be found in a later run, when the adjacent rows are old, too.
+    """
+    last = 0
+    while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "created_at")[:batch_size]):
+        last = batch[-1][0]
+        if old := [pk for pk, created_at in batch if created_at < before]:
+            yield old
+        else:
+            last = get_last_id_of_range(last)
 
 
 def initialize_sequences(*, using: str, **_: Any) -> None:

@@ -18,6 +18,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from apps.core.db.id_sequences import iterate_old_rows
 from apps.core.i18n.messages import as_message, translate
 from apps.core.jobs.leases import Lease, get_lease_end
 from apps.core.jobs.models import Job, PeriodicRun
@@ -97,13 +98,11 @@ def _acquire_lease(name: str) -> Lease | None:
 
 
 KEEP_FINISHED = timedelta(days=30)
-BATCH_SIZE = 1000
 
 
 def delete_finished_jobs(at: datetime) -> int:
-    count = 0
-    while ids := list(
-        Job.objects.filter(finished_at__lt=at - KEEP_FINISHED).order_by("pk").values_list("pk", flat=True)[:BATCH_SIZE]
-    ):
-        count += Job.objects.filter(pk__in=ids).delete()[0]
-    return count
+    before = at - KEEP_FINISHED
+    return sum(
+        Job.objects.filter(pk__in=old, finished_at__lt=before).delete()[0]
+        for old in iterate_old_rows(Job.objects.all(), before)
+    )

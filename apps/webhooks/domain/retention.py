@@ -4,12 +4,11 @@ Unfinished deliveries are never deleted, unless they are held. Rows are deleted 
 Event rows are not deleted, but the payloads in old event rows are cleared.
 """
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from django.db.models import Exists, OuterRef, Q
 
-from apps.core.db.id_sequences import get_last_id_of_range
+from apps.core.db.id_sequences import iterate_old_rows
 from apps.core.events.models import Event
 from apps.core.events.redaction import clear_payloads
 from apps.core.tenancy.read_only import writable_shops
@@ -28,26 +27,11 @@ def delete_expired_rows(at: datetime) -> int:
     return sum(cleanup(at) for cleanup in cleanups)
 
 
-def _iterate_old_rows(
-    model: type[Attempt | Delivery | Payload | Event], before: datetime, **filters: bool
-) -> Iterator[list[int]]:
-    """Yield batches of IDs of rows that were created before a given time, in ascending order.
-
-    IDs mostly ascend with time, so rows after the old rows need not be read. After a batch without old rows, reading
-    skips to the next range of IDs (imported rows have separate ranges). An old row that was written after newer rows
-    may only be found in a later run, when the adjacent rows are old, too.
-    """
-    rows, last = model.objects.filter(**filters), 0
-    while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "created_at")[:BATCH_SIZE]):
-        last = batch[-1][0]
-        if old := [pk for pk, created_at in batch if created_at < before]:
-            yield old
-        else:
-            last = get_last_id_of_range(last)
-
-
 def _clear_attempts(at: datetime) -> int:
-    return sum(Attempt.objects.filter(pk__in=old).delete()[0] for old in _iterate_old_rows(Attempt, at - KEEP_ATTEMPTS))
+    return sum(
+        Attempt.objects.filter(pk__in=old).delete()[0]
+        for old in iterate_old_rows(Attempt.objects.all(), at - KEEP_ATTEMPTS)
+    )
 
 
 def _clear_deliveries(at: datetime) -> int:
@@ -57,7 +41,7 @@ def _clear_deliveries(at: datetime) -> int:
     is_held = Q(state=Delivery.State.HELD)
     return sum(
         Delivery.objects.filter(over | dead | is_held, pk__in=old).delete()[0]
-        for old in _iterate_old_rows(Delivery, before)
+        for old in iterate_old_rows(Delivery.objects.all(), before)
     )
 
 
@@ -68,7 +52,7 @@ def _clear_payloads(at: datetime) -> int:
     alone = Q(event=None, created_at__lt=at - KEEP_DEAD)
     return sum(
         Payload.objects.filter(unused | alone, pk__in=old).delete()[0]
-        for old in _iterate_old_rows(Payload, at - KEEP_DELIVERIES)
+        for old in iterate_old_rows(Payload.objects.all(), at - KEEP_DELIVERIES)
     )
 
 
@@ -81,7 +65,7 @@ def _clear_event_payloads(at: datetime) -> int:
     processed = Event.objects.filter(writable_shops()).exclude(Exists(waiting))
     return sum(
         clear_payloads(processed.filter(pk__in=old))
-        for old in _iterate_old_rows(Event, at - KEEP_DELIVERIES, payload__isnull=False)
+        for old in iterate_old_rows(Event.objects.filter(payload__isnull=False), at - KEEP_DELIVERIES)
     )
 
 
