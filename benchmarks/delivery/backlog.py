@@ -90,7 +90,7 @@ def measure_backlog(rows: int) -> dict[str, Any]:
 def measure_claims(largest: int) -> dict[str, Any]:
     """Measure claims of up to ten deliveries for each of ten endpoints, for each size of the backlog.
 
-    The last sizes are an ordered subscription with few resources, whose deliveries wait for each other.
+    The last sizes are an ordered subscription with few resources, so most deliveries wait for others.
 
     Each size is measured with 1 and 1,000 endpoints, and with PostgreSQL's statistics from three times: never, before
     the backlog existed, and with the backlog. The statements are planned before the backlog exists. Raises

@@ -173,7 +173,8 @@ def test_two_sweeps_send_twice_without_their_condition(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(no_guard="what is deleted twice is deleted once")
 def test_periodic_tasks_requested_twice_have_one_effect(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
-    make_waiting_jobs(shop, 50, state=Job.State.DONE, finished_at=timezone.now() - timedelta(days=31))
+    then = timezone.now() - timedelta(days=31)
+    make_waiting_jobs(shop, 50, state=Job.State.DONE, created_at=then, finished_at=then)
 
     with caplog.at_level(logging.INFO):
         run_concurrently(shop, *[partial(run_periodic_tasks, every) for every in (Every.HOUR, Every.NIGHT)] * 2)

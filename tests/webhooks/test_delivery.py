@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from apps.content.domain.blogs import create_blog, update_blog
-from apps.core.db import planner_statistics
+from apps.core.db import id_sequences, planner_statistics
 from apps.core.db.id_sequences import RANGE_SIZE
 from apps.core.events.models import Event
 from apps.core.jobs import queue
@@ -458,7 +458,7 @@ def add_attempt(delivery: Delivery, number: int, at: datetime, **values: Any) ->
 
 
 def test_retention_keeps_young_attempts(deliveries: list[Delivery], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
+    monkeypatch.setattr(id_sequences, "BATCH_SIZE", 2)
     now = timezone.now()
     with all_shops_scope():
         for number, days in enumerate((9, 9, 9, 6, 6, 6, 8), start=1):
@@ -480,7 +480,7 @@ def test_retention_finds_what_a_shop_brought_from_another_cell(deliveries: list[
 
 
 def test_retention_clears_old_events(shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
+    monkeypatch.setattr(id_sequences, "BATCH_SIZE", 2)
     now = timezone.now()
     old, young = now - timedelta(days=31), now - timedelta(days=29)
     times = [old, old, old, young, young, young, old]

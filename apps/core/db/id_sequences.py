@@ -20,6 +20,8 @@ from django.db.models import AutoField, QuerySet
 LAST_RESERVED_ID = 1_000_000
 # The number of ids per cell. The last cell is 9006, because JavaScript integers are only exact up to 2**53.
 RANGE_SIZE = 10**12
+# The number of rows that ``iterate_old_rows`` reads at once.
+BATCH_SIZE = 1000
 
 
 def get_id_range() -> tuple[int, int]:
@@ -33,7 +35,7 @@ def get_last_id_of_range(pk: int) -> int:
     return pk - pk % RANGE_SIZE + RANGE_SIZE - 1
 
 
-def iterate_old_rows(rows: QuerySet[Any], before: datetime, batch_size: int = 1000) -> Iterator[list[int]]:
+def iterate_old_rows(rows: QuerySet[Any], before: datetime) -> Iterator[list[int]]:
     """Yield batches of IDs of rows that were created before a given time, in ascending order.
 
     IDs mostly ascend with time, so rows after the old rows need not be read. After a batch without old rows, reading
@@ -41,7 +43,7 @@ def iterate_old_rows(rows: QuerySet[Any], before: datetime, batch_size: int = 10
     may only be found in a later run, when the adjacent rows are old, too.
     """
     last = 0
-    while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "created_at")[:batch_size]):
+    while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "created_at")[:BATCH_SIZE]):
         last = batch[-1][0]
         if old := [pk for pk, created_at in batch if created_at < before]:
             yield old

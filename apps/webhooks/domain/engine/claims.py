@@ -6,7 +6,7 @@ claimed.
 On PostgreSQL, a claim is one statement with a plan that follows the index of waiting deliveries, and reads at most
 ``_MAX_READ`` of an endpoint's deliveries. With ordered delivery, thousands of due deliveries may wait for earlier
 deliveries of their resources. Claims that find them postpone them, and the result of a delivery makes the next ones due
-(``results``). A delivery whose earlier delivery is in progress stays due, so that no result can be missed.
+(``results``). A delivery that only waits for one in progress stays due, so that no result can be missed.
 
 On SQLite, which
 allows one writer at a time, a claim is a short transaction. A claim commits without waiting for the disk. Therefore a
