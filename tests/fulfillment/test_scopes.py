@@ -1,15 +1,19 @@
+from collections.abc import Iterable
 from itertools import combinations
 
 import pytest
+from django.utils import timezone
 
 from apps.core.tenancy.models import Shop
 from apps.fulfillment.domain import scope_filter
 from apps.fulfillment.models import FulfillmentOrder
 from apps.inventory.models import Location
+from apps.shops.domain import app_installation
 from tests.support import factories
 from tests.support.api_client import ApiClient, ClientWith
-from tests.support.databases.snapshots import snapshot_database
+from tests.support.databases.snapshots import rolled_back, snapshot_database
 from tests.support.factories.fulfillment import make_fulfillment, make_fulfillment_order, make_service
+from tests.support.subtests import Subtests
 from tests.support.types import JsonObject
 
 WORDS = ("merchant_managed", "assigned", "third_party")
@@ -27,32 +31,38 @@ def can_write(scopes: set[str], word: str) -> bool:
     return f"write_{word}_fulfillment_orders" in scopes
 
 
-@pytest.mark.parametrize("scopes", SETS, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
-def test_the_sets_of_scopes_see_what_they_cover(scopes: set[str], in_shop: Shop) -> None:
-    installation = factories.make_installation(in_shop, scopes)
-    strangers = factories.make_installation(in_shop, [])
+def test_the_sets_of_scopes_see_what_they_cover(in_shop: Shop) -> None:
+    installation, strangers = (factories.make_installation(in_shop, []) for _ in range(2))
     rows = {
         "merchant": make_fulfillment_order(),
         "own": make_fulfillment_order(make_service(installation.app)),
         "others": make_fulfillment_order(make_service(strangers.app)),
     }
-    expected = {index for index in PLACES if can_read(scopes, COVERED[index])}
-    granted = installation.all_scopes
-
-    visible_condition = scope_filter.get_visible_condition(granted, installation.app_id)
-    ids = set(FulfillmentOrder.objects.filter(visible_condition).values_list("pk", flat=True))
-    hears = scope_filter.create_audience_check("assigned_location_id")
     placed = {index: {"assigned_location_id": row.assigned_location_id} for index, row in rows.items()}
-    reported_rows = {index for index, place in placed.items() if hears(place, installation.app_id, granted)}
+    hears = scope_filter.create_audience_check("assigned_location_id")
 
-    assert ids == {rows[index].pk for index in expected}
-    assert reported_rows == expected
+    with Subtests() as subtest:
+        for scopes in SETS:
+            with subtest(*sorted(scopes)):
+                installation.scopes = list(scopes)
+                granted = installation.all_scopes
+                expected = {index for index in PLACES if can_read(scopes, COVERED[index])}
+                visible_condition = scope_filter.get_visible_condition(granted, installation.app_id)
+                ids = set(FulfillmentOrder.objects.filter(visible_condition).values_list("pk", flat=True))
+                reported_rows = {index for index, place in placed.items() if hears(place, installation.app_id, granted)}
+                assert ids == {rows[index].pk for index in expected}
+                assert reported_rows == expected
 
 
 class ScopeScenario:
-    def __init__(self, client_with: ClientWith, shop: Shop, scopes: set[str]) -> None:
+    def __init__(self, client_with: ClientWith, shop: Shop, scopes: Iterable[str] = ()) -> None:
         self.client: ApiClient = client_with(*scopes)
         self.apps = {"own": self.client.installation.app, "others": factories.make_installation(shop, []).app}
+
+    def grant(self, scopes: Iterable[str]) -> None:
+        """Replace the scopes of the client's app."""
+        app, shop = self.apps["own"], self.client.installation.shop
+        app_installation.install_app(app, shop, scopes=scopes, actor="system", at=timezone.now())
 
     def row(self, location_kind: str, status: str = "open", request: str = "unsubmitted") -> FulfillmentOrder:
         service = None if location_kind == "merchant" else make_service(self.apps[location_kind])
@@ -109,25 +119,27 @@ def get_expected_status(action: str, location_kind: str, scopes: set[str]) -> in
     return 200 if can_write(scopes, "merchant_managed" if location_kind == "merchant" else "third_party") else 403
 
 
-@pytest.mark.parametrize("scopes", CHOSEN, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
 @pytest.mark.parametrize("position", PLACES)
-def test_each_action_needs_its_scope(position: str, scopes: set[str], client_with: ClientWith, in_shop: Shop) -> None:
-    world = ScopeScenario(client_with, in_shop, scopes)
-    wrong: dict[str, tuple[int, int]] = {}
+def test_each_action_needs_its_scope(position: str, client_with: ClientWith, in_shop: Shop) -> None:
+    world = ScopeScenario(client_with, in_shop)
+    requests: dict[str, tuple[str, JsonObject | None]] = {}
     for action, (status, request, body) in ACTIONS.items():
         if position == "merchant" and action != "close" and action not in MERCHANT:
             continue
         row = world.row(position, status, "unsubmitted" if position == "merchant" else request)
         if action == "move":
             body = {"fulfillment_order": {"new_location_id": get_another_location(row).pk}}
-        before = snapshot_database()
-        response = world.client.post(f"fulfillment_orders/{row.pk}/{action}.json", body)
-        expected = get_expected_status(action, position, scopes)
-        if response.status_code != expected:
-            wrong[action] = (response.status_code, expected)
-        assert response.status_code == 200 or snapshot_database() == before
+        requests[action] = (f"fulfillment_orders/{row.pk}/{action}.json", body)
 
-    assert wrong == {}
+    with Subtests() as subtest:
+        for scopes in CHOSEN:
+            world.grant(scopes)
+            before = snapshot_database()
+            for action, (path, body) in requests.items():
+                with subtest(action, *sorted(scopes)), rolled_back():
+                    response = world.client.post(path, body)
+                    assert response.status_code == get_expected_status(action, position, scopes)
+                    assert response.status_code == 200 or snapshot_database() == before
 
 
 def get_another_location(row: FulfillmentOrder) -> Location:
@@ -138,25 +150,29 @@ def get_another_location(row: FulfillmentOrder) -> Location:
 
 
 @pytest.mark.parametrize("position", PLACES)
-@pytest.mark.parametrize("scopes", CHOSEN, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
-def test_fulfillments_need_the_scope(scopes: set[str], position: str, client_with: ClientWith, in_shop: Shop) -> None:
-    world = ScopeScenario(client_with, in_shop, scopes)
+def test_fulfillments_need_the_scope(position: str, client_with: ClientWith, in_shop: Shop) -> None:
+    world = ScopeScenario(client_with, in_shop)
     status, request = ("open", "unsubmitted") if position == "merchant" else ("in_progress", "accepted")
-    works = position != "others" and can_write(scopes, COVERED[position])
     row = world.row(position, status, request)
     body: JsonObject = {"line_items_by_fulfillment_order": [{"fulfillment_order_id": row.pk}]}
-
-    response = world.client.post("fulfillments.json", {"fulfillment": body})
     fulfillment = make_fulfillment(world.row(position, status, request))
-    loaded_response = world.client.get(f"orders/{fulfillment.order_id}/fulfillments/{fulfillment.pk}.json")
-    cancelled = world.client.post(f"fulfillments/{fulfillment.pk}/cancel.json")
 
-    comes_in = can_write(scopes, "merchant_managed") or can_write(scopes, "assigned")
-    sees = can_read(scopes, COVERED[position])
-    assert response.status_code == (201 if works else 403 if not comes_in or sees else 422)
-    hidden = 404 if any(can_read(scopes, word) for word in WORDS) else 403
-    assert loaded_response.status_code == (200 if sees else hidden)
-    assert (cancelled.status_code == 200) == (works or (position == "others" and can_write(scopes, "third_party")))
+    with Subtests() as subtest:
+        for scopes in CHOSEN:
+            world.grant(scopes)
+            with subtest(*sorted(scopes)), rolled_back():
+                response = world.client.post("fulfillments.json", {"fulfillment": body})
+                loaded_response = world.client.get(f"orders/{fulfillment.order_id}/fulfillments/{fulfillment.pk}.json")
+                cancelled = world.client.post(f"fulfillments/{fulfillment.pk}/cancel.json")
+
+                works = position != "others" and can_write(scopes, COVERED[position])
+                comes_in = can_write(scopes, "merchant_managed") or can_write(scopes, "assigned")
+                sees = can_read(scopes, COVERED[position])
+                assert response.status_code == (201 if works else 403 if not comes_in or sees else 422)
+                hidden = 404 if any(can_read(scopes, word) for word in WORDS) else 403
+                assert loaded_response.status_code == (200 if sees else hidden)
+                third = position == "others" and can_write(scopes, "third_party")
+                assert (cancelled.status_code == 200) == (works or third)
 
 
 def test_the_assigned_list_is_the_apps_own(client_with: ClientWith, in_shop: Shop) -> None:

@@ -1,5 +1,6 @@
 import re
 from datetime import date
+from itertools import product
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,6 +22,7 @@ from apps.staff.accounts import urls as account_urls
 from tests.support import factories
 from tests.support.api_client import Response
 from tests.support.panel.client import PASSWORD, PanelWith, get_totp_code
+from tests.support.subtests import Subtests
 
 PAGE = "/accounts/login/"
 HOME = "/s/acme/admin/"
@@ -269,27 +271,25 @@ def get_address(name: str) -> str:
     return reverse(name, args=[1] if name in OF_ONE else [])
 
 
-@pytest.mark.parametrize("method", ["get", "post"])
-@pytest.mark.parametrize("name", OWN_PAGES)
-def test_account_pages_need_the_second_factor(
-    client: Client, totp_secret: str, member: User, name: str, method: str
-) -> None:
-    client.force_login(member)
-
-    response = getattr(client, method)(get_address(name))
-
-    assert response.headers["Location"].startswith(PAGE)
-    assert "_auth_user_id" not in client.session
+def test_account_pages_need_the_second_factor(client: Client, totp_secret: str, member: User) -> None:
+    with Subtests() as checks:
+        for name, method in product(OWN_PAGES, ("get", "post")):
+            with checks(method, name):
+                client.force_login(member)
+                response = getattr(client, method)(get_address(name))
+                assert response.headers["Location"].startswith(PAGE)
+                assert "_auth_user_id" not in client.session
 
 
-@pytest.mark.parametrize("name", OWN_PAGES)
-def test_account_pages_ask_for_the_required_factor(client: Client, member: User, settings: Settings, name: str) -> None:
+def test_account_pages_ask_for_the_required_factor(client: Client, member: User, settings: Settings) -> None:
     settings.REQUIRE_TWO_FACTOR_FROM = date(2020, 1, 1)
     log_in(client)
 
-    response = client.get(get_address(name))
-
-    assert (response.status_code == 403) == (name not in ON_THE_WAY_TO_A_FACTOR)
+    with Subtests() as checks:
+        for name in OWN_PAGES:
+            with checks(name):
+                response = client.get(get_address(name))
+                assert (response.status_code == 403) == (name not in ON_THE_WAY_TO_A_FACTOR)
 
 
 def test_setting_up_the_second_factor_ends_all_other_sessions(client: Client, member: User) -> None:
