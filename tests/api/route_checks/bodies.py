@@ -1,7 +1,9 @@
 """Checks of request bodies: invalid bodies are refused, and no value causes a defect (docs/reliability.md)."""
 
 import json
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from itertools import product
 
 from apps.core.rest.resources import fields
@@ -16,6 +18,7 @@ from tests.support.subtests import Subtests
 from tests.support.types import Json
 
 Path = tuple[str | int, ...]
+Change = tuple[Path, object]
 MARK = "nonsense-7f3a"
 # Fields with special rules that change the text. Other tests check these fields.
 FIELDS_WITH_RULES = {
@@ -99,18 +102,48 @@ def check_large_bodies_are_refused_unread(case: RouteCase) -> None:
 def check_extreme_values_and_wrong_types_cause_no_defect(case: RouteCase) -> None:
     """Replace each attribute by each extreme value, and each value at any depth by values of other types."""
     paths: list[Path] = list(iterate_paths(case.body))
-    changes: list[tuple[Path, object]] = []
+    changes: list[Change] = []
     if isinstance(case.body.get(case.wrapper), dict):
         changes += product([(case.wrapper, name) for name in case.body[case.wrapper]], EXTREMES)
         if hasattr(case.route.view, "serializer_class"):
             writable = get_writable_fields(case.route.view.serializer_class, VERSION)
             paths += [(case.wrapper, str(field.field_name)) for field in writable]
     changes += product(paths, WRONG_TYPES)
+    assert_values_cause_no_defect(case, changes)
+
+
+def assert_values_cause_no_defect(case: RouteCase, changes: Iterable[Change]) -> None:
+    """Make each change in its own request, unless the serializer refuses the attribute's new value.
+
+    Serializers validate all attributes before they refuse a request. So, for each value, the first request gives this
+    value to all attributes, and the attributes that the response refuses need no request of their own.
+    """
+    pending = {repr(change): change for change in changes}
+    by_value: dict[str, dict[str, Change]] = defaultdict(dict)
+    for key, (at, value) in pending.items():
+        if at[0] == case.wrapper and len(at) == 2:
+            by_value[repr(value)][key] = (at, value)
 
     with Subtests() as subtest:
-        for at, value in {repr(change): change for change in changes}.values():
+        for text, attributes in by_value.items():
+            with subtest("all attributes", text), rolled_back():
+                for key in find_refused(case, attributes):
+                    del pending[key]
+        for at, value in pending.values():
             with subtest(at, repr(value)), rolled_back():
                 assert_no_defect(case.send(body=replace_value(case.body, at, value)))
+
+
+def find_refused(case: RouteCase, changes: dict[str, Change]) -> list[str]:
+    """Make all changes of attributes in one request, and return the keys of the changes that the response refuses."""
+    body = case.body
+    for at, value in changes.values():
+        body = replace_value(body, at, value)
+    response = case.send(body=body)
+    assert_no_defect(response)
+    errors = response.json()["errors"] if response.status_code == 422 else {}
+    names = {re.split(r"\W", name)[0] for name in errors} if isinstance(errors, dict) else set()
+    return [key for key, (at, _) in changes.items() if at[1] in names]
 
 
 def iterate_paths(value: object, at: Path = ()) -> Iterator[Path]:
