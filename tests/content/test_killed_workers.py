@@ -132,7 +132,7 @@ def test_themes_survive_killed_workers(folder: Path, worker: KillableWorker) -> 
     chance = random.Random(20_26)
     seconds, midway = 0.0, 0
     for moment in range(MOMENTS + 1):
-        noise = {f"assets/{number}.bin": chance.randbytes(10_000) for number in range(150)}
+        noise = {f"assets/{number}.bin": chance.randbytes(10_000) for number in range(50)}
         files = {LAYOUT: b"<html></html>", **noise}
         with shop_scope(shop):
             Theme.objects.filter(name="Killed", role="unpublished").delete()
