@@ -16,10 +16,8 @@ from tests.support.browser.pages import BrowserPage, Open
 from tests.support.factories.catalog import make_custom, make_product
 from tests.support.factories.orders import make_order
 from tests.support.panel.admin_urls import TABLE
-from tests.support.panel.one_of_each import Things, one_of_each
+from tests.support.panel.one_of_each import make_one_of_each
 from tests.support.subtests import Subtests
-
-__all__ = ["one_of_each"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -64,10 +62,8 @@ def write_html_into_texts() -> int:
     return column_count
 
 
-def test_pages_run_no_html_of_texts(
-    logged_in_page: Open, committed_shop: Shop, owner: User, one_of_each: Things
-) -> None:
-    things = one_of_each(committed_shop)
+def test_pages_run_no_html_of_texts(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    things = make_one_of_each(committed_shop)
     spoiled = write_html_into_texts()
     committed_shop.refresh_from_db()
     window = logged_in_page(owner, committed_shop)

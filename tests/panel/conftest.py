@@ -6,7 +6,6 @@ import pytest
 from apps.core.tenancy.models import Shop
 from tests.support import factories
 from tests.support.panel.client import Panel, PanelWith
-from tests.support.panel.one_of_each import one_of_each  # noqa: F401 - a fixture
 
 
 @pytest.fixture

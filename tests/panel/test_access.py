@@ -30,9 +30,11 @@ from tests.support.databases.snapshots import snapshot_database
 from tests.support.panel.admin_urls import OPEN, TABLE
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.panel.html_forms import get_untouched_data
-from tests.support.panel.one_of_each import Things
+from tests.support.panel.one_of_each import Things, make_one_of_each
 from tests.support.subtests import Subtests
 from tests.support.types import JsonObject
+
+pytestmark = pytest.mark.shop_with(fill=make_one_of_each)
 
 
 def list_routes(patterns: list[Any]) -> Iterator[str]:
@@ -74,15 +76,14 @@ def test_every_route_is_in_the_table() -> None:
     assert sorted({*list_routes(admin.site.get_urls())}) == sorted({*TABLE, *OPEN})
 
 
-def test_anonymous_requests_are_redirected_to_the_login(admin_client_with: PanelWith, one_of_each: Things) -> None:
+def test_anonymous_requests_are_redirected_to_the_login(admin_client_with: PanelWith, shared_rows: Things) -> None:
     panel = admin_client_with(owner=True)
-    things = one_of_each(panel.shop)
     before = get_state()
 
     with Subtests() as checks:
         for name, row in TABLE.items():
             with checks(name):
-                address = panel.url(name, *things[row.about])
+                address = panel.url(name, *shared_rows[row.about])
                 for response in (Client().get(address), Client().post(address, {"_selected_action": "1"})):
                     assert response.status_code == 302
                     assert response.headers["Location"].startswith("/accounts/login/?next=/s/acme/")
@@ -90,16 +91,15 @@ def test_anonymous_requests_are_redirected_to_the_login(admin_client_with: Panel
 
 
 def test_users_without_permissions_are_refused_and_change_nothing(
-    admin_client_with: PanelWith, one_of_each: Things
+    admin_client_with: PanelWith, shared_rows: Things
 ) -> None:
     panel = admin_client_with()
-    things = one_of_each(panel.shop)
     before = get_state()
 
     with Subtests() as checks:
         for name, row in TABLE.items():
             with checks(name):
-                args = things[row.about]
+                args = shared_rows[row.about]
                 answers = [panel.get(name, *args), panel.forge(name, *args, post="yes", confirm="bko_", active="on")]
                 assert [response.status_code for response in answers] == [403, 403]
                 assert all(b"Permission required" in response.content for response in answers)
@@ -108,16 +108,15 @@ def test_users_without_permissions_are_refused_and_change_nothing(
 
 @pytest.mark.parametrize("permission", sorted({permission for row in TABLE.values() for permission in row.lets}))
 def test_each_permission_lets_in_and_no_link_leads_further(
-    permission: str, admin_client_with: PanelWith, one_of_each: Things
+    permission: str, admin_client_with: PanelWith, shared_rows: Things
 ) -> None:
     panel = admin_client_with(permission)
-    things = one_of_each(panel.shop)
 
     with Subtests() as checks:
         for name, row in TABLE.items():
             if permission in row.lets:
                 with checks(name):
-                    response = panel.get(name, *things[row.about])
+                    response = panel.get(name, *shared_rows[row.about])
                     assert response.status_code == row.status
                     assert {
                         to for to in find_links(response) if to in TABLE and permission not in TABLE[to].lets
@@ -126,49 +125,49 @@ def test_each_permission_lets_in_and_no_link_leads_further(
 
 @pytest.mark.parametrize("permission", sorted({permission for row in TABLE.values() for permission in row.lets}))
 def test_viewers_with_one_permission_see_no_link_that_is_refused(
-    permission: str, admin_client_with: PanelWith, one_of_each: Things
+    permission: str, admin_client_with: PanelWith, shared_rows: Things
 ) -> None:
     panel = admin_client_with(view_only=[permission])
-    things = one_of_each(panel.shop)
-    named_pages = [("index", ()), *((name, things[row.about]) for name, row in TABLE.items() if permission in row.lets)]
-    pages = [panel.get(name, *args) for name, args in named_pages]
-    behind = {to: path for page in pages if page.status_code == 200 for to, path in find_links(page).items()}
+    named_pages = [
+        ("index", ()),
+        *((name, shared_rows[row.about]) for name, row in TABLE.items() if permission in row.lets),
+    ]
+    pages = {name: panel.get(name, *args) for name, args in named_pages}
+    behind = {to: path for page in pages.values() if page.status_code == 200 for to, path in find_links(page).items()}
 
     with Subtests() as checks:
         for name, path in behind.items():
             if name in TABLE:
                 with checks(name):
-                    assert panel.open(path).status_code != 403
+                    assert (pages.get(name) or panel.open(path)).status_code != 403
 
 
 @pytest.mark.parametrize(
     "lets", sorted({row.lets for row in TABLE.values()}), ids=lambda lets: "-".join(lets) or "nobody"
 )
 def test_other_permissions_give_no_access(
-    lets: tuple[str, ...], admin_client_with: PanelWith, one_of_each: Things
+    lets: tuple[str, ...], admin_client_with: PanelWith, shared_rows: Things
 ) -> None:
     panel = admin_client_with(*(other for other in EVERY if other not in lets))
-    things = one_of_each(panel.shop)
 
     with Subtests() as checks:
         for name, row in TABLE.items():
             if row.lets == lets:
                 with checks(name):
-                    assert panel.get(name, *things[row.about]).status_code == 403
+                    assert panel.get(name, *shared_rows[row.about]).status_code == 403
 
 
 @pytest.mark.both_databases
-def test_owners_may_do_what_anybody_may(owner_client: Panel, one_of_each: Things) -> None:
-    things = one_of_each(owner_client.shop)
+def test_owners_may_do_what_anybody_may(owner_client: Panel, shared_rows: Things) -> None:
 
     with Subtests() as checks:
         for name, row in TABLE.items():
             with checks(name):
-                assert owner_client.get(name, *things[row.about]).status_code == (row.status if row.lets else 403)
+                assert owner_client.get(name, *shared_rows[row.about]).status_code == (row.status if row.lets else 403)
 
 
-def test_another_shops_object_is_not_found(owner_client: Panel, other_shop: Shop, one_of_each: Things) -> None:
-    things = one_of_each(other_shop)
+def test_another_shops_object_is_not_found(owner_client: Panel, other_shop: Shop) -> None:
+    things = make_one_of_each(other_shop)
     before = get_state()
 
     with Subtests() as checks:
@@ -183,8 +182,8 @@ def test_another_shops_object_is_not_found(owner_client: Panel, other_shop: Shop
                     assert get_state() == before
 
 
-def test_another_shops_panel_is_not_found(owner_client: Panel, other_shop: Shop, one_of_each: Things) -> None:
-    things = one_of_each(other_shop)
+def test_another_shops_panel_is_not_found(owner_client: Panel, other_shop: Shop) -> None:
+    things = make_one_of_each(other_shop)
     owner_client.shop = other_shop
 
     with Subtests() as checks:
@@ -265,18 +264,17 @@ def test_the_theme_is_imported_in_one_module_only() -> None:
     assert users == {"core/admin/theme.py"}
 
 
-def test_a_form_that_is_saved_untouched_changes_nothing(owner_client: Panel, one_of_each: Things) -> None:
+def test_a_form_that_is_saved_untouched_changes_nothing(owner_client: Panel, shared_rows: Things) -> None:
     """Check that submitting an unchanged form writes no row, timestamp, version or event.
 
     Otherwise apps would receive webhooks without a change.
     """
-    things = one_of_each(owner_client.shop)
     saved = []
 
     with Subtests() as checks:
         for name in (name for name, row in TABLE.items() if name.endswith("_change") and row.about):
             with checks(name):
-                arguments = things[TABLE[name].about]
+                arguments = shared_rows[TABLE[name].about]
                 page = owner_client.get(name, *arguments)
                 if b'name="_save"' not in page.content:
                     continue
@@ -296,6 +294,7 @@ def test_a_form_that_is_saved_untouched_changes_nothing(owner_client: Panel, one
 TRACES = {"events.Event", "staff.User", "staff.SentForm", "sessions.Session", "usersessions.UserSession"}
 FORMS_VALUES = {"post": "yes", "confirm": "bko_", "active": "on", "comment": "Hello", "name": "Mine", "_save": "Save"}
 SAVES = re.compile(rb'name="_(save|continue|addanother)"|class="deletelink')
+TOO_LONG = re.compile(rb">\s*\d+[.,]\d{3,}\s*<")
 
 
 @pytest.fixture
@@ -303,14 +302,14 @@ def view_only_client(admin_client_with: PanelWith) -> Panel:
     return admin_client_with(view_only=EVERY)
 
 
-def test_viewers_read_pages_or_see_a_clear_refusal(view_only_client: Panel, one_of_each: Things) -> None:
-    things = one_of_each(view_only_client.shop)
+def test_viewers_read_pages_or_see_a_clear_refusal(view_only_client: Panel, shared_rows: Things) -> None:
+    assert TOO_LONG.search(b"<td>18.000</td>")
     count = 0
 
     with Subtests() as checks:
         for name, row in TABLE.items():
             with checks(name):
-                response = view_only_client.get(name, *things[row.about])
+                response = view_only_client.get(name, *shared_rows[row.about])
                 assert response.status_code in {row.status, 403}
                 if response.status_code == 403:
                     assert b"Permission required" in response.content
@@ -319,33 +318,19 @@ def test_viewers_read_pages_or_see_a_clear_refusal(view_only_client: Panel, one_
                     count += 1
                     page = b"" if response.streaming else response.content
                     assert not SAVES.search(page), "a button that is dead"
+                    assert TOO_LONG.findall(page) == [], "not the decimals of the currency"
 
     assert count > 90
 
 
-def test_viewers_read_amounts_with_the_decimals_of_the_currency(view_only_client: Panel, one_of_each: Things) -> None:
-    things = one_of_each(view_only_client.shop)
-    too_long = re.compile(r">\s*\d+[.,]\d{3,}\s*<")
-    assert too_long.search("<td>18.000</td>")
-
-    with Subtests() as checks:
-        for name, row in TABLE.items():
-            if row.lets and row.status == 200:
-                with checks(name):
-                    response = view_only_client.get(name, *things[row.about])
-                    page = "" if response.streaming else response.content.decode()
-                    assert too_long.findall(page) == []
-
-
-def test_viewers_change_nothing_with_any_form(view_only_client: Panel, one_of_each: Things) -> None:
-    things = one_of_each(view_only_client.shop)
+def test_viewers_change_nothing_with_any_form(view_only_client: Panel, shared_rows: Things) -> None:
     view_only_client.get()
     before = snapshot_database()
 
     with Subtests() as checks:
         for name, row in TABLE.items():
             with checks(name):
-                response = view_only_client.forge(name, *things[row.about], **FORMS_VALUES)
+                response = view_only_client.forge(name, *shared_rows[row.about], **FORMS_VALUES)
                 assert response.status_code in {200, 302, 403, 404, 405}
                 after = snapshot_database()
                 assert {table for table in before if before[table] != after[table]} <= TRACES

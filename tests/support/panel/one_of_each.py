@@ -1,7 +1,3 @@
-from collections.abc import Callable
-
-import pytest
-
 from apps.bulk_edits.models import BulkEdit
 from apps.catalog.models import Variant
 from apps.content.models import MobilePlatformApplication
@@ -27,72 +23,69 @@ from tests.support.webhooks import make_delivery
 
 METAFIELD = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold"}
 
-Things = Callable[[Shop], dict[str, tuple[object, ...]]]
+# The arguments of a page's URL, by the kind of object that the page shows.
+Things = dict[str, tuple[object, ...]]
 
 
-@pytest.fixture
-def one_of_each() -> Things:
-    def make(shop: Shop) -> dict[str, tuple[object, ...]]:
-        installation = factories.make_installation(shop, ("read_products",))
-        own = app_installation.create_app(name="Own", owner=shop)
-        factories.make_token(installation)
-        member = factories.make_member(shop)
-        item, location = make_item(shop), get_first_location(shop)
-        set_stock(item, location, 1)
-        with shop_scope(shop):
-            export = Export.objects.create(shop=shop, kind="orders", format="csv", user=member)
-            product = make_product(prices=("1.00", "2.00"))
-            tag = factories.ScriptTagFactory.create(shop=shop, app=installation.app)
-            draft, version = make_draft()
-            delivery = make_delivery(installation)
-            work, happened = make_fulfillment_order(), make_event()
-            service = make_service(installation.app)
-            refund = refund_amount(make_order(shop, financial_status="paid"), "1.00")
-            return {
-                "": (),
-                "shop": (shop.pk,),
-                "app": (own.pk,),
-                "installation": (installation.pk,),
-                "token": (installation.pk, AccessToken.objects.get(installation=installation).pk),
-                "purchase": (installation.pk, make_purchase(installation).pk),
-                "tag": (tag.pk,),
-                "location": (location.pk,),
-                "item": (item.pk,),
-                "product": (product.pk,),
-                "variant": (Variant.objects.filter(product=product).latest("id").pk,),
-                "custom": (make_custom("Kitchen", product).pk,),
-                "smart": (make_smart("Mugs", ("title", "contains", "mug")).pk,),
-                "movement": (StockMovement.objects.get().pk,),
-                "order": (make_order(shop).pk,),
-                "refund": (refund.pk,),
-                "refund_payment": (refund.pk, get_transaction(refund).pk),
-                "bulk_edit": (BulkEdit.objects.create(shop=shop, kind="products", actor="system").pk,),
-                "export": (export.pk,),
-                "export_file": (export.pk, export.key),
-                "import": (Import.objects.create(shop=shop, name="in.csv", format="csv", actor="system").pk,),
-                "metafield": (set_metafields(shop, [METAFIELD], actor="system", at=shop.created_at)[0].pk,),
-                "event": (Event.objects.order_by("id")[0].pk,),
-                "job": (Job.objects.create(shop=shop, task="x.y").pk,),
-                "membership": (Membership.objects.get(user=member).pk,),
-                "customer": (make_customer().pk,),
-                "blog": (make_blog().pk,),
-                "article": (make_article().pk,),
-                "article_version": make_rewritten(),
-                "store_file": (make_store_file().pk,),
-                "theme": (draft.pk,),
-                "version": (draft.pk, version.pk),
-                "payment_handler": (make_handler(config={"shop_id": f"s{shop.pk}"}).pk,),
-                "subscription": (delivery.subscription_id,),
-                "delivery": (delivery.pk,),
-                "fulfillment_order": (work.pk,),
-                "fulfillment_action": (work.pk, "hold"),
-                "fulfillment_of": (work.order_id,),
-                "parcel_action": (happened.fulfillment_id, "tracking"),
-                "parcel": (happened.fulfillment_id,),
-                "parcel_event": (happened.pk,),
-                "service": (service.pk,),
-                "service_pull": (service.pk, "stock"),
-                "mobile": (MobilePlatformApplication.objects.create(shop=shop, platform="ios", application_id="x").pk,),
-            }
-
-    return make
+def make_one_of_each(shop: Shop) -> Things:
+    installation = factories.make_installation(shop, ("read_products",))
+    own = app_installation.create_app(name="Own", owner=shop)
+    factories.make_token(installation)
+    member = factories.make_member(shop)
+    item, location = make_item(shop), get_first_location(shop)
+    set_stock(item, location, 1)
+    with shop_scope(shop):
+        export = Export.objects.create(shop=shop, kind="orders", format="csv", user=member)
+        product = make_product(prices=("1.00", "2.00"))
+        tag = factories.ScriptTagFactory.create(shop=shop, app=installation.app)
+        draft, version = make_draft()
+        delivery = make_delivery(installation)
+        work, happened = make_fulfillment_order(), make_event()
+        service = make_service(installation.app)
+        refund = refund_amount(make_order(shop, financial_status="paid"), "1.00")
+        return {
+            "": (),
+            "shop": (shop.pk,),
+            "app": (own.pk,),
+            "installation": (installation.pk,),
+            "token": (installation.pk, AccessToken.objects.get(installation=installation).pk),
+            "purchase": (installation.pk, make_purchase(installation).pk),
+            "tag": (tag.pk,),
+            "location": (location.pk,),
+            "item": (item.pk,),
+            "product": (product.pk,),
+            "variant": (Variant.objects.filter(product=product).latest("id").pk,),
+            "custom": (make_custom("Kitchen", product).pk,),
+            "smart": (make_smart("Mugs", ("title", "contains", "mug")).pk,),
+            "movement": (StockMovement.objects.get().pk,),
+            "order": (make_order(shop).pk,),
+            "refund": (refund.pk,),
+            "refund_payment": (refund.pk, get_transaction(refund).pk),
+            "bulk_edit": (BulkEdit.objects.create(shop=shop, kind="products", actor="system").pk,),
+            "export": (export.pk,),
+            "export_file": (export.pk, export.key),
+            "import": (Import.objects.create(shop=shop, name="in.csv", format="csv", actor="system").pk,),
+            "metafield": (set_metafields(shop, [METAFIELD], actor="system", at=shop.created_at)[0].pk,),
+            "event": (Event.objects.order_by("id")[0].pk,),
+            "job": (Job.objects.create(shop=shop, task="x.y").pk,),
+            "membership": (Membership.objects.get(user=member).pk,),
+            "customer": (make_customer().pk,),
+            "blog": (make_blog().pk,),
+            "article": (make_article().pk,),
+            "article_version": make_rewritten(),
+            "store_file": (make_store_file().pk,),
+            "theme": (draft.pk,),
+            "version": (draft.pk, version.pk),
+            "payment_handler": (make_handler(config={"shop_id": f"s{shop.pk}"}).pk,),
+            "subscription": (delivery.subscription_id,),
+            "delivery": (delivery.pk,),
+            "fulfillment_order": (work.pk,),
+            "fulfillment_action": (work.pk, "hold"),
+            "fulfillment_of": (work.order_id,),
+            "parcel_action": (happened.fulfillment_id, "tracking"),
+            "parcel": (happened.fulfillment_id,),
+            "parcel_event": (happened.pk,),
+            "service": (service.pk,),
+            "service_pull": (service.pk, "stock"),
+            "mobile": (MobilePlatformApplication.objects.create(shop=shop, platform="ios", application_id="x").pk,),
+        }
