@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connection, transaction
 from django.db.backends.base.operations import BaseDatabaseOperations
-from django.test import override_settings
+from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker, Settings
 from time_machine import TimeMachineFixture
@@ -26,6 +25,7 @@ from backoffice.configuration.storages import get_storage_settings
 from tests.support import factories, services
 from tests.support.api_client import ApiClient, ClientWith
 from tests.support.databases.deadlocks import Deadlocks
+from tests.support.databases.emptying import empty_database, get_initial_triggers
 from tests.support.databases.event_triggers import drop_event_triggers
 from tests.support.databases.templates import use_template
 from tests.support.quick import is_in_quick_run
@@ -56,31 +56,18 @@ def _test_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _flush_without_event_triggers() -> Iterator[None]:
-    """Flush the database after transactional tests without the triggers that forbid deleting events."""
+    """Empty the database after tests with real commits, and run ``flush`` without the triggers that protect events."""
     clear = BaseDatabaseOperations.execute_sql_flush
 
     def lifted(operations: BaseDatabaseOperations, statements: list[str]) -> None:
-        again_from_one = any("RESTART IDENTITY" in statement for statement in statements)
-        if operations.connection.vendor == "postgresql" and not again_from_one:
-            delete_all_rows()
-            return
         drop_event_triggers()
         clear(operations, statements)
         redaction.create_event_triggers()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BaseDatabaseOperations, "execute_sql_flush", lifted)
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda test: empty_database())
         yield
-
-
-def delete_all_rows() -> None:
-    """Delete all rows without running triggers. This is faster than TRUNCATE, which takes a second for all tables."""
-    tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
-        cursor.execute(" UNION ALL ".join(f"(SELECT '{table}' FROM \"{table}\" LIMIT 1)" for table in tables))
-        for (table,) in cursor.fetchall():
-            cursor.execute(f'DELETE FROM "{table}"')
 
 
 @pytest.fixture
@@ -142,6 +129,8 @@ def django_db_setup(
 
     On PostgreSQL, check at the end of the run that only the announced deadlocks occurred.
     """
+    with django_db_blocker.unblock():
+        get_initial_triggers()
     if not services.is_postgres():
         yield
         return

@@ -14,7 +14,6 @@ import pytest
 from django.apps import apps
 from django.core.mail import EmailMessage
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 from pytest_django import Settings
@@ -37,9 +36,9 @@ from apps.orders.models import Order
 from apps.webhooks.domain.engine.fan_out import create_deliveries
 from apps.webhooks.models import Delivery
 from backoffice.configuration.storages import get_storage_settings
-from tests.conftest import delete_all_rows
 from tests.support import factories
 from tests.support.api_client import ApiClient
+from tests.support.databases.emptying import empty_database
 from tests.support.factories.fulfillment import make_service
 from tests.support.factories.payments import make_handler
 from tests.support.types import JsonObject
@@ -69,12 +68,9 @@ def run_command(command: str, *arguments: object) -> str:
 
 
 def empty_installation() -> None:
-    """Delete all rows, so that the installation is as empty as after ``migrate``."""
+    """Make the installation as empty as after ``migrate``."""
     render_cache.cache.clear()
-    if connection.vendor == "postgresql":
-        delete_all_rows()
-    else:
-        call_command("flush", interactive=False, verbosity=0)
+    empty_database()
 
 
 def create_rows(shop: Shop, word: str) -> ApiClient:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
 from django.test import override_settings
 from pytest_django import DjangoDbBlocker
 
@@ -13,6 +12,7 @@ from apps.core.tenancy.models import Installation, Shop
 from backoffice.configuration.storages import get_storage_settings
 from tests.support import factories
 from tests.support.api_client import VERSION
+from tests.support.databases.emptying import empty_database
 from tests.support.servers.live import WORKER, Connect, LiveServer, get_database_url, stop_process
 
 with warnings.catch_warnings():
@@ -40,13 +40,13 @@ def worker(server: LiveServer) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Use the test database with real commits. Flush once per module, because a flush takes seconds on PostgreSQL.
+    """Use the test database with real commits. Empty the database once per module.
 
     The fixture is named ``db`` because pytest-django only creates the test database for tests that request ``db``.
     """
     with django_db_blocker.unblock():
         yield
-        call_command("flush", verbosity=0, interactive=False)
+        empty_database()
 
 
 @pytest.fixture

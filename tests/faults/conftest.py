@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
 from apps.core.tenancy.models import Shop
 from tests.support import factories
+from tests.support.databases.emptying import empty_database
 from tests.support.servers.live import LiveServer, get_database_url
 from tests.support.servers.timed_client import Start
 
@@ -18,11 +18,11 @@ Sql = Callable[[str], None]
 
 @pytest.fixture(scope="module")
 def transactional_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Use the test database with real commits. Flush once per module, because a flush takes seconds on PostgreSQL."""
+    """Use the test database with real commits. Empty the database once per module."""
     with django_db_blocker.unblock():
         yield
         connection.close()
-        call_command("flush", verbosity=0, interactive=False)
+        empty_database()
 
 
 @pytest.fixture
