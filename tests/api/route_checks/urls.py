@@ -17,7 +17,7 @@ MORE_ROWS = 4
 METHODS = {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"}
 
 
-@route_check(lambda route: "<id>" in route.name, both_databases=True)
+@route_check(lambda route: "<id>" in route.name)
 def check_invalid_ids_are_not_found(case: RouteCase) -> None:
     with case.unchanged(), Subtests() as subtest:
         for bad in BAD_IDS:
@@ -55,7 +55,7 @@ def has_id_filter(route: Route) -> bool:
     return is_list(route) and "ids" in route.view.filterset_class.base_filters
 
 
-@route_check(has_id_filter, both_databases=True)
+@route_check(has_id_filter)
 def check_unfit_filter_values_are_refused(case: RouteCase) -> None:
     with Subtests() as subtest:
         for name, value in UNFIT_FILTERS:
@@ -72,7 +72,7 @@ def get_date_filters(route: Route) -> dict[str, DateTimeFilter]:
     return {name: date_filter for name, date_filter in filters if isinstance(date_filter, DateTimeFilter)}
 
 
-@route_check(lambda route: bool(get_date_filters(route)), both_databases=True)
+@route_check(lambda route: bool(get_date_filters(route)))
 def check_date_filters_include_the_whole_second(case: RouteCase) -> None:
     """Check each filter: columns store microseconds, but responses show only whole seconds."""
     with shop_scope(case.shop), Subtests() as subtest:
@@ -131,7 +131,7 @@ def check_unknown_parameters_change_no_list(case: RouteCase) -> None:
     assert case.send(query={"fields": "id,id"}).status_code == 200
 
 
-@route_check(is_list, both_databases=True)
+@route_check(is_list)
 def check_queries_that_are_no_text_are_refused(case: RouteCase) -> None:
     assert_refusal(case.api.http.get(f"{case.path}?title=%ff"), 400)
     assert_refusal(case.api.http.get(f"{case.path}?title=%00"), 400)
