@@ -29,7 +29,7 @@ from tests.support.databases.emptying import empty_database, get_initial_trigger
 from tests.support.databases.event_triggers import drop_event_triggers
 from tests.support.databases.templates import use_template
 from tests.support.quick import is_in_quick_run
-from tests.support.second_database import is_in_second_run, uses_database
+from tests.support.second_database import is_in_second_run, may_hold_tests, uses_database
 from tests.support.shared_shop import SHARED, SharedShop, get_fill, make_acme, uses_shop
 
 # Failed assertions in these modules show their values, as in the modules of tests.
@@ -249,16 +249,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="only the main flows of each app (tests/support/quick.py)")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("second_database") and services.is_postgres():
+        # Imported here because the module reads the product's whole code.
+        from tests.support.databases.database_code import DatabaseCodeCheck
+
+        config.pluginmanager.register(DatabaseCodeCheck(config))
+
+
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say how long a long run takes, unless files or tests are named."""
     if config.args_source is not pytest.Config.ArgsSource.TESTPATHS or config.option.markexpr == "soak":
         return None
-    minutes = 3 if config.getoption("quick") else 10 if config.getoption("second_database") else 15
+    minutes = 3 if config.getoption("quick") else 6 if config.getoption("second_database") else 15
     return f"These tests take about {minutes} minutes on two idle cores."
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    return True if config.getoption("quick") and not is_in_quick_run(collection_path) else None
+    is_left_out = (config.getoption("quick") and not is_in_quick_run(collection_path)) or (
+        config.getoption("second_database") and not may_hold_tests(collection_path)
+    )
+    return True if is_left_out else None
 
 
 def is_in_pooled_run(item: pytest.Item) -> bool:
