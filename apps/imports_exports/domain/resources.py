@@ -106,7 +106,6 @@ class Importer:
         identifying_columns: If the file uses another system's name for ``group_by``, it must also have one of these
             columns.
         max_rows: The maximum number of rows of an object.
-        sample: The rows of the example file.
         body: Converts the rows of an object to a body, or raises ``UnreadableCell``.
         keys: Returns the keys that identify an object within a file, the strongest first.
         duplicate_result: The result of an object that occurred earlier in the file.
@@ -127,7 +126,6 @@ class Importer:
     group_by: str = ""
     identifying_columns: tuple[str, ...] = ()
     max_rows: int = 1
-    sample: Sequence[Cells]
     body: Callable[[Sequence[Cells]], Body]
     keys: Callable[[ImportRow, Body], Sequence[str]]
     duplicate_result: RowResult

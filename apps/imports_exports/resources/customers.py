@@ -44,7 +44,6 @@ from apps.imports_exports.resources.cells import (
     file_context,
     get_member_names,
 )
-from apps.imports_exports.resources.sample_files import SAMPLE_CUSTOMERS
 
 # The customer's own columns. If addresses have the same column, the file contains the customer's data.
 _CUSTOMER_FIELDS = tuple(field.name for field in CUSTOMER_FIELDS if field.in_csv)
@@ -294,7 +293,6 @@ CUSTOMERS = Resource(
         columns=_TABLE,
         aliases=_ALIASES,
         members=get_member_names(CustomerSerializer),
-        sample=SAMPLE_CUSTOMERS,
         body=_parse_row,
         keys=_get_keys,
         duplicate_result=RowResult.CHANGED,

@@ -18,7 +18,6 @@ from apps.imports_exports.resources.order_table import (
     convert_order_to_rows,
     parse_order_rows,
 )
-from apps.imports_exports.resources.sample_files import SAMPLE_ORDERS
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.api.transactions import TransactionSerializer
 from apps.orders.domain.create.lines import MAX_LINES
@@ -65,7 +64,6 @@ ORDERS = Resource(
         group_by="order",
         identifying_columns=LINE_COLUMNS,
         max_rows=MAX_LINES,
-        sample=SAMPLE_ORDERS,
         body=parse_order_rows,
         keys=lambda row, body: [get_order_key(row, body)],
         duplicate_result=RowResult.SKIPPED,

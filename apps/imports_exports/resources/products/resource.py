@@ -37,7 +37,6 @@ from apps.imports_exports.resources.products.table import (
     convert_product_to_rows,
     parse_product_rows,
 )
-from apps.imports_exports.resources.sample_files import SAMPLE_PRODUCTS
 from apps.inventory.domain import stock
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import InventoryItem
@@ -187,7 +186,6 @@ PRODUCTS = Resource(
         group_by=HANDLE,
         identifying_columns=tuple(name for name in COLUMNS if name != HANDLE),
         max_rows=MAX_VARIANTS + MAX_IMAGES,
-        sample=SAMPLE_PRODUCTS,
         body=parse_product_rows,
         keys=_get_keys,
         duplicate_result=RowResult.CHANGED,
