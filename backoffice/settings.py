@@ -158,7 +158,7 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
 
 INSTALLED_APPS = [
     "apps.core",  # It imports the modules that fill registries, before other apps become ready.
-    "apps.staff.apps.StaffConfig",
+    "apps.staff",
     "unfold.apps.BasicAppConfig",  # Unfold's default config would replace the product's admin site.
     "unfold.contrib.filters",
     "unfold.contrib.forms",

@@ -1,5 +1,0 @@
-from django.apps import AppConfig
-
-
-class ContentConfig(AppConfig):
-    name = "apps.content"

@@ -1,7 +1,0 @@
-"""Django app configuration for the demo."""
-
-from django.apps import AppConfig
-
-
-class DemoConfig(AppConfig):
-    name = "apps.demo"

@@ -1,5 +1,0 @@
-from django.apps import AppConfig
-
-
-class ImportsExportsConfig(AppConfig):
-    name = "apps.imports_exports"

@@ -1,5 +1,0 @@
-from django.apps import AppConfig
-
-
-class InventoryConfig(AppConfig):
-    name = "apps.inventory"

@@ -1,7 +1,0 @@
-"""App configuration for webhooks."""
-
-from django.apps import AppConfig
-
-
-class WebhooksConfig(AppConfig):
-    name = "apps.webhooks"
