@@ -10,12 +10,11 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.core.admin.display import fields
 from apps.core.admin.lists.filters import Choices, PeriodFilter, Screen, SelectFilter, get_start_of_today
-from apps.core.admin.lists.search import is_palette_search
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.pages import dashboard
-from apps.core.admin.permissions import require_permission
-from apps.core.admin.staff_request import Context, StaffRequest
+from apps.core.admin.staff_request import StaffRequest
 from apps.core.admin.theme import display
 from apps.core.events.models import Event
 from apps.core.events.timelines import describe_event, get_topic_label
@@ -74,7 +73,7 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
     mobile_hide_labels = ("when", "actor", "description", "subject")
     list_filter = (TopicFilter, ActorFilter, PeriodFilter)
     search_fields = ("subject_label__icontains",)
-    palette_order = 90
+    is_in_palette = False
     search_help_text = gettext_lazy("Object, such as #1001")
     ordering = ("-id",)
     list_filter_submit = True
@@ -83,14 +82,6 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
         return super().get_queryset(request).defer("payload")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Event], search_term: str
-    ) -> tuple[QuerySet[Event], bool]:
-        """Exclude the audit log from the panel-wide search, where too many events would match."""
-        if is_palette_search(request):
-            return queryset.none(), False
-        return super().get_search_results(request, queryset, search_term)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         page = super().get_changelist_instance(request)
@@ -120,11 +111,8 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
 
         return when, actor, description, subject, changed
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
-    ) -> HttpResponse:
-        require_permission(request, "events.view_event")
-        event = self.get_row_or_404(request, object_id)
+    @row_view("change/", "events.view_event", name="change")
+    def detail_view(self, request: HttpRequest, event: Event) -> HttpResponse:
         return self.page(
             request,
             "panel/event.html",

@@ -3,8 +3,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -12,9 +11,9 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from apps.core.admin.lists.filters import Choices, Screen
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.pages import dashboard
-from apps.core.admin.permissions import has_permission, require_permission
-from apps.core.admin.staff_request import Context
+from apps.core.admin.permissions import has_permission
 from apps.core.admin.theme import display
 from apps.core.i18n.messages import translate
 from apps.core.jobs import queue
@@ -65,7 +64,7 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
     list_display_links = ("name",)
     list_filter = ("state", QueueFilter)
     search_fields = ("task__icontains",)
-    palette_order = 90
+    is_in_palette = False
     ordering = ("-id",)
     sortable_by = ()
     actions = ("retry_jobs", "cancel_jobs")
@@ -88,18 +87,6 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
     def problem(self, job: Job) -> str:
         return translate(job.error)[:80]
 
-    def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
-        """Exclude jobs from the panel-wide search, which only covers the shop's data."""
-        match = request.resolver_match
-        return () if match and match.url_name == "search" else self.search_fields
-
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("<path:object_id>/retry/", self.retry_view, "retry"),
-            self.build_action_url("<path:object_id>/cancel/", self.cancel_view, "cancel"),
-            *super().get_urls(),
-        ]
-
     def has_retry_permission(self, request: HttpRequest) -> bool:
         return has_permission(request, CHANGE)
 
@@ -117,11 +104,8 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
         text = _("{stopped} of {number} jobs canceled. Only waiting jobs can be canceled.")
         self.message_user(request, text.format(stopped=count, number=len(jobs)))
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
-    ) -> HttpResponse:
-        require_permission(request, VIEW, CHANGE)
-        job = self.get_row_or_404(request, object_id)
+    @row_view("change/", VIEW, CHANGE, name="change")
+    def detail_view(self, request: HttpRequest, job: Job) -> HttpResponse:
         return self.page(
             request,
             "panel/job.html",
@@ -134,15 +118,17 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
             may_cancel=has_permission(request, CHANGE) and job.state == Job.State.WAITING,
         )
 
-    def retry_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("retry/", CHANGE, post_only=True)
+    def retry_view(self, request: HttpRequest, job: Job) -> HttpResponse:
         return self._move(
-            request, object_id, queue.retry_job, _("Job restarted."), _("Only failed and canceled jobs can be retried.")
+            request, job, queue.retry_job, _("Job restarted."), _("Only failed and canceled jobs can be retried.")
         )
 
-    def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("cancel/", CHANGE, post_only=True)
+    def cancel_view(self, request: HttpRequest, job: Job) -> HttpResponse:
         return self._move(
             request,
-            object_id,
+            job,
             queue.cancel_job,
             _("Job canceled."),
             _("This job has already started and can't be canceled."),
@@ -151,15 +137,11 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
     def _move(
         self,
         request: HttpRequest,
-        object_id: str,
+        job: Job,
         action: Callable[[Job], bool],
         success_message: str,
         error_message: str,
     ) -> HttpResponse:
-        require_permission(request, CHANGE)
-        job = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         if action(job):
             self.message_user(request, success_message, messages.SUCCESS)
         else:

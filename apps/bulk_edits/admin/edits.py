@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern, reverse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
@@ -22,6 +22,7 @@ from apps.core.admin.forms.idempotency import get_post_data
 from apps.core.admin.lists.selection import InvalidSelection, get_selected_ids
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.model_admin.registry import ListAction, list_actions, list_headers
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.theme import display
@@ -115,30 +116,15 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
     def status(self, edit: BulkEdit) -> tuple[str, str]:
         return edit.state, edit.get_state_display()
 
-    def get_urls(self) -> list[URLPattern]:
-        actions = {"plan": self.plan_view, "start": self.start_view, "stop": self.stop_view, "undo": self.undo_view}
-        return [
-            *(
-                self.build_action_url(f"<path:object_id>/{name}/", view, name, keyed=True)
-                for name, view in actions.items()
-            ),
-            self.build_action_url("<path:object_id>/report/", self.report_view, "report"),
-            *super().get_urls(),
-        ]
-
-    def _get_permitted_edit(self, request: HttpRequest, object_id: str, *, read_only: bool = False) -> BulkEdit:
-        """Return the edit if the user may change its rows. With ``read_only``, viewing permission is sufficient."""
-        require_permission(request, VIEW)
-        edit: BulkEdit = self.get_row_or_404(request, object_id)
-        kind = edit_targets[edit.kind]
-        require_permission(request, kind.view_permission if read_only else kind.permission)
+    def get_row_or_404(self, request: HttpRequest, object_id: str) -> BulkEdit:
+        """Return the edit if the user may view the rows that it changes."""
+        edit: BulkEdit = super().get_row_or_404(request, object_id)
+        require_permission(request, edit_targets[edit.kind].view_permission)
         return edit
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
-    ) -> HttpResponse:
+    @row_view("change/", VIEW, name="change")
+    def detail_view(self, request: HttpRequest, edit: BulkEdit) -> HttpResponse:
         """Show the form with the preview, or the edit's progress and report."""
-        edit = self._get_permitted_edit(request, object_id, read_only=True)
         may_change = has_permission(request, edit_targets[edit.kind].permission)
         if edit.state == State.DRAFT and may_change:
             form = EditForm(None, kind=edit_targets[edit.kind], operations=edit.operations)
@@ -176,11 +162,10 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
         title = _("Edit {number} {rows}").format(number=formats.format_integer(edit.total), rows=noun)
         return self.page(request, "panel/bulk_edits/draft.html", title, **context)
 
-    def plan_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("plan/", VIEW, post_only=True, keyed=True)
+    def plan_view(self, request: HttpRequest, edit: BulkEdit) -> HttpResponse:
         """Save the changes and show the preview, or show the form with its errors."""
-        edit = self._get_permitted_edit(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
+        require_permission(request, edit_targets[edit.kind].permission)
         form = EditForm(get_post_data(request), kind=edit_targets[edit.kind], operations=edit.operations)
         if edit.state == State.DRAFT and not form.is_valid():
             return self._render_draft(request, edit, form)
@@ -188,28 +173,29 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
             edits.plan_edit(edit, form.get_operations(), **self.event_kwargs(request))
         return HttpResponseRedirect(f"{self.url('change', edit.pk)}#preview")
 
-    def start_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._change_state(request, object_id, edits.start_edit)
+    @row_view("start/", VIEW, post_only=True, keyed=True)
+    def start_view(self, request: HttpRequest, edit: BulkEdit) -> HttpResponse:
+        return self._change_state(request, edit, edits.start_edit)
 
-    def stop_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._change_state(request, object_id, edits.stop_edit)
+    @row_view("stop/", VIEW, post_only=True, keyed=True)
+    def stop_view(self, request: HttpRequest, edit: BulkEdit) -> HttpResponse:
+        return self._change_state(request, edit, edits.stop_edit)
 
-    def undo_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._change_state(request, object_id, edits.start_undo)
+    @row_view("undo/", VIEW, post_only=True, keyed=True)
+    def undo_view(self, request: HttpRequest, edit: BulkEdit) -> HttpResponse:
+        return self._change_state(request, edit, edits.start_undo)
 
-    def _change_state(self, request: HttpRequest, object_id: str, transition: Callable[..., None]) -> HttpResponse:
-        edit = self._get_permitted_edit(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
+    def _change_state(self, request: HttpRequest, edit: BulkEdit, transition: Callable[..., None]) -> HttpResponse:
+        require_permission(request, edit_targets[edit.kind].permission)
         try:
             transition(edit, **self.event_kwargs(request))
         except DomainError as error:
             self.message_user(request, format_errors(error), messages.ERROR)
         return HttpResponseRedirect(self.url("change", edit.pk))
 
-    def report_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("report/", VIEW)
+    def report_view(self, request: HttpRequest, edit: BulkEdit) -> HttpResponse:
         """Return a CSV file with the result of every row."""
-        edit = self._get_permitted_edit(request, object_id, read_only=True)
         response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="bulk-edit-{edit.pk}.csv"'
         add_never_cache_headers(response)

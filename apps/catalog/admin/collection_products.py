@@ -13,6 +13,7 @@ from apps.catalog.domain.collections.membership import ORDERS, annotate_sort_val
 from apps.catalog.models import Collect, Collection, Product
 from apps.core.admin.forms.error_display import format_unchanged_error
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.permissions import require_permission
 from apps.core.admin.staff_request import EventKwargs
 from apps.core.db.sort_tables import order_rows
@@ -23,8 +24,8 @@ MAX_LISTED_PRODUCTS, MAX_SEARCH_RESULTS, MAX_TERM_LENGTH = 250, 10, 200
 
 
 class CollectionProductsPage(ShopOwnedAdmin[Collection]):
-    def products_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        collection = self.get_row_or_404(request, object_id)
+    @row_view("products/")
+    def products_view(self, request: HttpRequest, collection: Collection) -> HttpResponse:
         change = f"catalog.change_{self.opts.model_name}"
         view = f"catalog.view_{self.opts.model_name}"
         require_permission(request, *([change] if request.method == "POST" else [view, change]))

@@ -7,7 +7,6 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern
 from django.utils.safestring import SafeString
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
@@ -91,10 +90,6 @@ class CollectionAdmin(CollectionProductsPage):
     @display(description=gettext_lazy("Published"), boolean=True)
     def published(self, collection: Collection) -> bool:
         return collection.published_at is not None
-
-    def get_urls(self) -> list[URLPattern]:
-        members = self.build_action_url("<path:object_id>/products/", self.products_view, "products")
-        return [members, *super().get_urls()]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None

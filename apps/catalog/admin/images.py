@@ -18,6 +18,7 @@ from apps.catalog.domain.inputs import ImageInput, ProductParts
 from apps.catalog.models import Product, ProductImage
 from apps.core.admin.forms.error_display import format_unchanged_error
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.permissions import require_permission
 from apps.core.admin.staff_request import Context
 from apps.core.exceptions import DomainError
@@ -65,8 +66,8 @@ MAX_FILES = 20
 
 
 class ProductImagesPage(ShopOwnedAdmin[Product]):
-    def images_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        product = self.get_row_or_404(request, object_id)
+    @row_view("images/")
+    def images_view(self, request: HttpRequest, product: Product) -> HttpResponse:
         require_permission(request, CHANGE if request.method == "POST" else VIEW, CHANGE)
         if request.method == "POST":
             try:

@@ -8,7 +8,6 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -256,10 +255,6 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     @display(description=gettext_lazy("Options"))
     def options(self, product: Product) -> str:
         return "; ".join(f"{option.name}: {', '.join(option.values)}" for option in product.options.all())
-
-    def get_urls(self) -> list[URLPattern]:
-        images = self.build_action_url("<path:object_id>/images/", self.images_view, "images")
-        return [images, *super().get_urls()]
 
     def changeform_view(
         self,

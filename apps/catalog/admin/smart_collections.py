@@ -7,7 +7,6 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
-from django.urls import URLPattern
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -27,7 +26,7 @@ from apps.catalog.domain.collections.smart_rules import (
 )
 from apps.catalog.models import Collection, Product, SmartCollection
 from apps.core.admin.menu import MenuItem
-from apps.core.admin.permissions import require_permission
+from apps.core.admin.model_admin.extra_views import extra_view
 from apps.core.admin.staff_request import Context
 from apps.core.i18n.messages import translate
 
@@ -151,9 +150,6 @@ class SmartCollectionAdmin(CollectionAdmin):
         _STORE,
     )
 
-    def get_urls(self) -> list[URLPattern]:
-        return [self.build_action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
-
     def changeform_view(
         self,
         request: HttpRequest,
@@ -164,8 +160,8 @@ class SmartCollectionAdmin(CollectionAdmin):
         context = {"preview_url": self.url("preview"), **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, context)
 
+    @extra_view("preview/", *PERMISSIONS)
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        require_permission(request, *PERMISSIONS)
         context: Context
         try:
             rules = check_rules(parse_rule_rows(request.GET, "rules"))

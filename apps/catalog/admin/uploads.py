@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
-from django.urls import URLPattern
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 
 from apps.catalog.admin.images import MAX_ALT, MAX_FILES, get_thumbnail_url
@@ -14,7 +13,7 @@ from apps.catalog.domain.inputs import ImageInput
 from apps.catalog.models import Product
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
-from apps.core.admin.permissions import require_permission
+from apps.core.admin.model_admin.extra_views import extra_view
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import translate
 from apps.core.media.image_validation import MAX_BYTES, TOO_MANY_BYTES
@@ -86,13 +85,8 @@ def collect_uploads(request: HttpRequest, shop_id: int) -> tuple[list[StagedImag
 
 
 class ProductUploads(ShopOwnedAdmin[Product]):
-    def get_urls(self) -> list[URLPattern]:
-        return [self.build_action_url("upload/", self.upload_view, "upload"), *super().get_urls()]
-
+    @extra_view("upload/", ADD, CHANGE, post_only=True)
     def upload_view(self, request: HttpRequest) -> HttpResponse:
-        require_permission(request, ADD, CHANGE)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         file = request.FILES.get("file")
         if file is None:
             return _error_response(_("Choose a file."), HTTPStatus.UNPROCESSABLE_ENTITY)

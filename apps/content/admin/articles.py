@@ -5,9 +5,8 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.forms.renderers import BaseRenderer
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
-from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.text import format_lazy
@@ -24,6 +23,7 @@ from apps.core.admin.forms.html_fields import MarkupArea, MarkupField
 from apps.core.admin.lists.filters import Choices, Screen
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context, StaffRequest, as_staff_request
 from apps.core.admin.theme import ThemedFileInput, ThemedTextInput, display
@@ -236,17 +236,9 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
             return "visible", _("Visible")
         return "scheduled", _("Scheduled")
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("preview/", self.preview_view, "preview"),
-            self.build_action_url("<path:object_id>/versions/<int:version_id>/", self.version_view, "version"),
-            *super().get_urls(),
-        ]
-
-    def version_view(self, request: HttpRequest, object_id: str, version_id: int) -> HttpResponse:
+    @row_view("versions/<int:version_id>/", "content.view_article", "content.change_article")
+    def version_view(self, request: HttpRequest, article: Article, version_id: int) -> HttpResponse:
         """Show what restoring an earlier version would change. On POST, restore the version."""
-        require_permission(request, "content.view_article", "content.change_article")
-        article = self.get_row_or_404(request, object_id)
         version = ArticleVersion.objects.filter(article=article, pk=version_id).first()
         if version is None:
             raise Http404(_("Version {number} does not exist.").format(number=version_id))
@@ -270,10 +262,8 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
             may_change=has_permission(request, "content.change_article"),
         )
 
+    @extra_view("preview/", "content.view_article", "content.change_article", "content.add_article", post_only=True)
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        require_permission(request, "content.view_article", "content.change_article", "content.add_article")
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         markup = request.POST.get("html", "")
         if (error := find_html_error(markup)) is not None:
             return HttpResponse(

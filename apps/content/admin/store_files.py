@@ -4,7 +4,6 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, JsonResponse
-from django.urls import URLPattern
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import format_lazy
@@ -19,6 +18,7 @@ from apps.core.admin.forms.forms import PanelForm
 from apps.core.admin.forms.html_fields import image_routes
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import extra_view
 from apps.core.admin.permissions import require_permission
 from apps.core.admin.staff_request import Context, as_staff_request
 from apps.core.admin.theme import Fieldset, ThemedFileInput, display
@@ -75,9 +75,6 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
     def has_change_permission(self, request: HttpRequest, obj: StoreFile | None = None) -> bool:
         return False
 
-    def get_urls(self) -> list[URLPattern]:
-        return [self.build_action_url("pick/", self.pick_view, "pick"), *super().get_urls()]
-
     @display(description=gettext_lazy("Image"))
     def picture(self, file: StoreFile) -> SafeString:
         return format_html('<img src="{}" alt="" class="bo-thumb" loading="lazy">', _get_local_url(file, small=True))
@@ -114,6 +111,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
     def delete_model(self, request: HttpRequest, obj: StoreFile) -> None:
         store_files.delete_store_file(obj, **self.event_kwargs(request))
 
+    @extra_view("pick/")
     def pick_view(self, request: HttpRequest) -> HttpResponse:
         """Return the newest files as JSON, filtered by the start of the name (``q``). On POST, store an upload."""
         if request.method == "POST":

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.db.models import Case, When
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern, reverse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from apps.content.domain import assets, blob_store
@@ -19,6 +19,7 @@ from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.html_fields import restore_line_endings
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.palette.search import ROWS_PER_MODEL, search_functions
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context
@@ -116,18 +117,9 @@ def _get_editor_url(theme_id: int, key: str = "") -> str:
 
 
 class ThemeEditorPages(ShopOwnedAdmin[Theme]):
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("<path:object_id>/code/", self.code_view, "code"),
-            self.build_action_url("<path:object_id>/code/delete/", self.delete_file_view, "delete_file"),
-            self.build_action_url("<path:object_id>/code/versions/<int:version_id>/", self.version_view, "version"),
-            *super().get_urls(),
-        ]
-
-    def code_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("code/", VIEW_ASSET, CHANGE_ASSET)
+    def code_view(self, request: HttpRequest, theme: Theme) -> HttpResponse:
         """Show the file tree and the file that the query string selects. On POST, save the file."""
-        require_permission(request, VIEW_ASSET, CHANGE_ASSET)
-        theme = self.get_row_or_404(request, object_id)
         if request.method == "POST":
             require_permission(request, CHANGE_ASSET)
             return self._save(request, theme)
@@ -202,11 +194,8 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         response.status_code = 409 if conflict else 422 if error else 404 if unknown else 200
         return response
 
-    def delete_file_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, CHANGE_ASSET)
-        theme = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
+    @row_view("code/delete/", CHANGE_ASSET, post_only=True)
+    def delete_file_view(self, request: HttpRequest, theme: Theme) -> HttpResponse:
         key = request.POST.get("key", "")
         try:
             assets.delete_asset(theme, key, **self.event_kwargs(request))
@@ -220,10 +209,9 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
             )
         return HttpResponseRedirect(_get_editor_url(theme.pk, key))
 
-    def version_view(self, request: HttpRequest, object_id: str, version_id: int) -> HttpResponse:
+    @row_view("code/versions/<int:version_id>/", VIEW_ASSET, CHANGE_ASSET)
+    def version_view(self, request: HttpRequest, theme: Theme, version_id: int) -> HttpResponse:
         """Show what restoring a version would change. On POST, restore the version."""
-        require_permission(request, VIEW_ASSET, CHANGE_ASSET)
-        theme = self.get_row_or_404(request, object_id)
         version = AssetVersion.objects.select_related("content").filter(theme=theme, pk=version_id).first()
         if version is None:
             return HttpResponseRedirect(_get_editor_url(theme.pk))

@@ -11,10 +11,8 @@ from django.http import (
     Http404,
     HttpRequest,
     HttpResponse,
-    HttpResponseNotAllowed,
     HttpResponseRedirect,
 )
-from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.functional import lazy
 from django.utils.text import format_lazy
@@ -30,6 +28,7 @@ from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import submit_once_or_redirect
 from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
 from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context
 from apps.core.exceptions import DomainError, RowDeleted
@@ -124,23 +123,6 @@ class ThemeAdmin(ThemeEditorPages):
     list_display = ("name", "role")
     ordering = ("name", "id")
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("<path:object_id>/download/", self.download_view, "download"),
-            self.build_action_url(
-                "<path:object_id>/publish/",
-                self._build_confirm_view("publish", CHANGE, themes.publish_theme),
-                "publish",
-            ),
-            self.build_action_url(
-                "<path:object_id>/duplicate/", self._build_action_view(ADD, themes.duplicate_theme), "duplicate"
-            ),
-            self.build_action_url(
-                "<path:object_id>/retry/", self._build_action_view(CHANGE, themes.retry_theme), "retry"
-            ),
-            *super().get_urls(),
-        ]
-
     def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         require_permission(request, VIEW, CHANGE)
         rows = sorted(
@@ -197,11 +179,8 @@ class ThemeAdmin(ThemeEditorPages):
         self.message_user(request, _("The files of {theme} are being installed.").format(theme=theme))
         return HttpResponseRedirect(self.url("changelist"))
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
-    ) -> HttpResponse:
-        require_permission(request, VIEW, CHANGE)
-        theme = self.get_row_or_404(request, object_id)
+    @row_view("change/", VIEW, CHANGE, name="change")
+    def detail_view(self, request: HttpRequest, theme: Theme) -> HttpResponse:
         form = NameForm(request.POST or None, initial={"name": theme.name})
         if request.method == "POST":
             require_permission(request, CHANGE)
@@ -216,12 +195,12 @@ class ThemeAdmin(ThemeEditorPages):
         context = {"original": theme, "form": form, "seen": compute_fingerprint(theme.name), "may_change": may_change}
         return self.page(request, "panel/themes/detail.html", theme.name, **context)
 
-    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        return self._build_confirm_view("delete", DELETE, themes.delete_theme)(request, object_id)
+    @row_view("delete/", DELETE, name="delete")
+    def remove_view(self, request: HttpRequest, theme: Theme) -> HttpResponse:
+        return self._confirm(request, theme, "delete", themes.delete_theme)
 
-    def download_view(self, request: HttpRequest, object_id: str) -> FileResponse | HttpResponse:
-        require_permission(request, VIEW, CHANGE)
-        theme = self.get_row_or_404(request, object_id)
+    @row_view("download/", VIEW, CHANGE)
+    def download_view(self, request: HttpRequest, theme: Theme) -> FileResponse | HttpResponse:
         if not theme.previewable:
             self.message_user(request, _("A theme without files can't be downloaded."), messages.ERROR)
             return HttpResponseRedirect(self.url("changelist"))
@@ -236,38 +215,30 @@ class ThemeAdmin(ThemeEditorPages):
             return HttpResponseRedirect(self.url("changelist"))
         return FileResponse(archive, as_attachment=True, filename=f"theme-{theme.pk}.zip")
 
-    def _build_action_view(self, permission: str, service: Callable[..., object]) -> Callable[..., HttpResponse]:
-        def view(request: HttpRequest, object_id: str) -> HttpResponse:
-            require_permission(request, permission)
-            theme = self.get_row_or_404(request, object_id)
-            if request.method != "POST":
-                return HttpResponseNotAllowed(["POST"])
+    @row_view("publish/", CHANGE)
+    def publish_view(self, request: HttpRequest, theme: Theme) -> HttpResponse:
+        return self._confirm(request, theme, "publish", themes.publish_theme)
+
+    @row_view("duplicate/", ADD, post_only=True)
+    def duplicate_view(self, request: HttpRequest, theme: Theme) -> HttpResponse:
+        return self._run_service(request, theme, themes.duplicate_theme)
+
+    @row_view("retry/", CHANGE, post_only=True)
+    def retry_view(self, request: HttpRequest, theme: Theme) -> HttpResponse:
+        return self._run_service(request, theme, themes.retry_theme)
+
+    def _confirm(self, request: HttpRequest, theme: Theme, verb: str, service: Callable[..., object]) -> HttpResponse:
+        """Ask for confirmation. On POST, call the service function."""
+        if request.method == "POST":
             return self._run_service(request, theme, service)
-
-        return view
-
-    def _build_confirm_view(
-        self, verb: str, permission: str, service: Callable[..., object]
-    ) -> Callable[..., HttpResponse]:
-        """Return a view that asks for confirmation before it calls a service function."""
-
-        def view(request: HttpRequest, object_id: str) -> HttpResponse:
-            require_permission(request, permission)
-            theme = self.get_row_or_404(request, object_id)
-            if request.method == "POST":
-                return self._run_service(request, theme, service)
-            title = CONFIRM_TITLES[verb].format(name=theme)
-            is_pending = verb == "publish" and theme.processing
-            consequence = WHEN_READY if is_pending else CONFIRM_TEXTS[verb]
-            context = {
-                "original": theme,
-                "is_deletion": verb == "delete",
-                "does": CONFIRM_BUTTONS[verb].format(name=theme),
-                "consequence": consequence,
-            }
-            return self.page(request, "panel/themes/confirm.html", title, **context)
-
-        return view
+        is_pending = verb == "publish" and theme.processing
+        context = {
+            "original": theme,
+            "is_deletion": verb == "delete",
+            "does": CONFIRM_BUTTONS[verb].format(name=theme),
+            "consequence": WHEN_READY if is_pending else CONFIRM_TEXTS[verb],
+        }
+        return self.page(request, "panel/themes/confirm.html", CONFIRM_TITLES[verb].format(name=theme), **context)
 
     def _run_service(self, request: HttpRequest, theme: Theme, service: Callable[..., object]) -> HttpResponse:
         name = theme.name

@@ -6,8 +6,8 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, JsonResponse
-from django.urls import URLPattern, reverse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
@@ -20,6 +20,7 @@ from apps.core.admin.lists.search import PALETTE_CANDIDATES, is_palette_search, 
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.audit import former_ids
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.model_admin.registry import Inline
 from apps.core.admin.pages import dashboard
 from apps.core.admin.pages.tour import TourStep
@@ -209,22 +210,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         except customers.CustomerHasOrders:
             raise DomainError(_(HAS_ORDERS_MESSAGE)) from None
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("<path:object_id>/invite/", self.invite_view, "invite", keyed=True),
-            self.build_action_url("<path:object_id>/activation/", self.activation_view, "activation"),
-            self.build_action_url("<path:object_id>/disable/", self.disable_view, "disable"),
-            self.build_action_url("<path:object_id>/merge/with/", self.merge_with_view, "merge_with", keyed=True),
-            self.build_action_url("<path:object_id>/merge/", self.merge_view, "merge"),
-            self.build_action_url("<path:object_id>/data/", self.data_view, "data"),
-            self.build_action_url("<path:object_id>/data/export/", self.export_view, "data_export"),
-            self.build_action_url("<path:object_id>/data/erase/", self.erase_view, "data_erase"),
-            *super().get_urls(),
-        ]
-
-    def invite_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, CHANGE)
-        customer: Customer = self.get_row_or_404(request, object_id)
+    @row_view("invite/", CHANGE, keyed=True)
+    def invite_view(self, request: HttpRequest, customer: Customer) -> HttpResponse:
         shop = self.shop(request)
         initial = {"to": customer.email, "subject": f"Activate your account at {shop.name}"}
         form = InviteForm(get_post_data(request), initial=initial)
@@ -239,9 +226,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
                 return self._redirect_to_customer(customer)
         return self._page(request, "invite", _("Invite {customer}").format(customer=customer), customer, form=form)
 
-    def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, CHANGE)
-        customer: Customer = self.get_row_or_404(request, object_id)
+    @row_view("activation/", CHANGE)
+    def activation_view(self, request: HttpRequest, customer: Customer) -> HttpResponse:
         url = ""
         if request.method == "POST":
             try:
@@ -255,9 +241,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         add_never_cache_headers(response)
         return response
 
-    def disable_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, CHANGE)
-        customer: Customer = self.get_row_or_404(request, object_id)
+    @row_view("disable/", CHANGE)
+    def disable_view(self, request: HttpRequest, customer: Customer) -> HttpResponse:
         if request.method == "POST":
             try:
                 accounts.disable_account(customer, **self.event_kwargs(request))
@@ -279,10 +264,10 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         self.message_user(request, _("Select exactly two customers to merge."), messages.ERROR)
         return None
 
-    def merge_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("merge/", CHANGE)
+    def merge_view(self, request: HttpRequest, customer: Customer) -> HttpResponse:
         """Show possible duplicates, or the progress if a worker is merging the customer."""
-        self._require_merging(request)
-        customer: Customer = self.get_row_or_404(request, object_id)
+        require_permission(request, DELETE)
         q = request.GET.get("q", "").strip()
         candidates = compare.find_duplicates(customer)
         if q:
@@ -296,10 +281,10 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         title = _("Merge {customer}").format(customer=customer)
         return self._page(request, "merge", title, customer, q=q, found=listed, job=job, waits=get_stalled_since(job))
 
-    def merge_with_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("merge/with/", CHANGE, keyed=True)
+    def merge_with_view(self, request: HttpRequest, keep: Customer) -> HttpResponse:
         """Show the comparison with the customer in ``other``, or merge the two customers with the selected values."""
-        self._require_merging(request)
-        keep: Customer = self.get_row_or_404(request, object_id)
+        require_permission(request, DELETE)
         other_id = request.GET.get("other", "")
         if not other_id:
             return HttpResponseRedirect(self.url("merge", keep.pk))
@@ -332,14 +317,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             error=error_text,
         )
 
-    def _require_merging(self, request: HttpRequest) -> None:
-        """Require two permissions, because a merge changes one customer and deletes the other."""
-        require_permission(request, CHANGE)
-        require_permission(request, DELETE)
-
-    def data_view(self, request: HttpRequest, object_id: str, wrong_number: bool = False) -> HttpResponse:
-        require_permission(request, CHANGE)
-        customer: Customer = self.get_row_or_404(request, object_id)
+    @row_view("data/", CHANGE)
+    def data_view(self, request: HttpRequest, customer: Customer, wrong_number: bool = False) -> HttpResponse:
         title = _("Personal data of {customer}").format(customer=customer)
         job = erasure.find_erasure_job(customer.pk) if customer.erasing_at else None
         context = {
@@ -350,12 +329,9 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         }
         return self._page(request, "data", title, customer, **context)
 
-    def export_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("data/export/", CHANGE, name="data_export", post_only=True)
+    def export_view(self, request: HttpRequest, customer: Customer) -> HttpResponse:
         """Download all data of the customer, or create an export job if there are many rows."""
-        require_permission(request, CHANGE)
-        customer: Customer = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         if not erasure.has_few_rows(customer):
             assert isinstance(request.user, AbstractBaseUser)
             number = personal_data.export_data_as_file(customer, user=request.user, **self.event_kwargs(request))
@@ -366,14 +342,11 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         add_never_cache_headers(response)
         return response
 
-    def erase_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("data/erase/", DELETE, name="data_erase", post_only=True)
+    def erase_view(self, request: HttpRequest, customer: Customer) -> HttpResponse:
         """Erase the personal data. Staff must enter the customer's number, because an erasure can't be undone."""
-        require_permission(request, DELETE)
-        customer: Customer = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         if request.POST.get("confirm", "").strip() != str(customer.pk):
-            return self.data_view(request, object_id, wrong_number=True)
+            return self.data_view(request, customer, wrong_number=True)
         if erasure.erase_customer(customer, **self.event_kwargs(request)):
             self.message_user(request, _("Personal data erased."), messages.SUCCESS)
             return self._redirect_to_customer(customer)

@@ -10,12 +10,11 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin
-from apps.core.admin.permissions import require_permission
+from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin, extra_view
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import translate
 from apps.core.types import ReadOnlyAttrs
@@ -156,14 +155,8 @@ class FulfillForm(TrackingForm):
 
 
 class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
-    def get_fulfill_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("orders/<path:order_id>/fulfill/", self.fulfill_view, "fulfill", keyed=True),
-            self.build_action_url("carrier/", self.carrier_view, "carrier"),
-        ]
-
+    @extra_view("orders/<path:order_id>/fulfill/", CHANGE, keyed=True)
     def fulfill_view(self, request: HttpRequest, order_id: str) -> HttpResponse:
-        require_permission(request, CHANGE)
         order = get_row_or_404(Order.rows(), order_id)
         location_id = request.POST.get("from") or request.GET.get("location", "")
         forms = self._get_forms(order, location_id, request.POST if request.method == "POST" else None)
@@ -217,9 +210,9 @@ class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
         self.message_user(request, f"{text} {notified}".strip(), messages.SUCCESS)
         return True
 
+    @extra_view("carrier/", CHANGE)
     def carrier_view(self, request: HttpRequest) -> HttpResponse:
         """Return the carrier and tracking URL of a number as JSON. The page calls this while staff are typing."""
-        require_permission(request, CHANGE)
         number = request.GET.get("number", "").strip()[: tracking.MAX_LENGTH]
         carrier = carriers.recognize_carrier(number)
         return JsonResponse({"company": carrier.name, "url": carrier.get_tracking_url(number)} if carrier else {})

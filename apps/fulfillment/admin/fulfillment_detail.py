@@ -8,15 +8,14 @@ from django import forms
 from django.contrib import messages
 from django.db.models import Prefetch
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import get_post_data
-from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin
-from apps.core.admin.permissions import require_permission
+from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin, extra_view
 from apps.core.admin.staff_request import EventKwargs
 from apps.core.exceptions import DomainError
 from apps.core.i18n.formats import lowercase_label
@@ -164,18 +163,8 @@ def get_fulfillment_cards(order: Order) -> list[FulfillmentCard]:
 
 
 class FulfillmentPages(ExtraViewsAdmin[FulfillmentOrder]):
-    def get_fulfillment_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url(
-                "fulfillments/<path:object_id>/do/<str:name>/", self.fulfillment_action_view, "parcel", keyed=True
-            ),
-            self.build_action_url(
-                "events/<path:object_id>/remove/", self.remove_event_view, "remove_event", keyed=True
-            ),
-        ]
-
+    @extra_view("fulfillments/<path:object_id>/do/<str:name>/", CHANGE, name="parcel", keyed=True)
     def fulfillment_action_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        require_permission(request, CHANGE)
         row = get_row_or_404(Fulfillment.rows().select_related("order", "location"), object_id)
         if name not in ACTIONS:
             raise Http404(f"No action {name}")
@@ -209,8 +198,8 @@ class FulfillmentPages(ExtraViewsAdmin[FulfillmentOrder]):
             back=get_fulfillment_url(row),
         )
 
+    @extra_view("events/<path:object_id>/remove/", CHANGE, keyed=True)
     def remove_event_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, CHANGE)
         event = get_row_or_404(FulfillmentEvent.rows().select_related("fulfillment"), object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])

@@ -9,7 +9,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import OrderBy, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
@@ -19,10 +19,10 @@ from django_stubs_ext import WithAnnotations
 from apps.core.admin.forms.idempotency import get_post_data
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.pages import dashboard
 from apps.core.admin.pages.tour import TourStep
-from apps.core.admin.permissions import has_permission, require_permission
-from apps.core.admin.staff_request import Context
+from apps.core.admin.permissions import has_permission
 from apps.core.admin.theme import display
 from apps.core.db.lookups import in_materialized
 from apps.core.exceptions import DomainError
@@ -107,7 +107,7 @@ class FulfillmentOrderAdmin(
     list_filter = (ViewFilter, LocationFilter, ServiceFilter, StatusFilter, RequestFilter)
     list_filter_submit = True
     search_fields = ("order__name",)
-    palette_order = 60
+    is_in_palette = False
     search_help_text = gettext_lazy("Order number, such as #1001")
     sortable_by = ()
     actions = ("print_slips",)
@@ -130,11 +130,8 @@ class FulfillmentOrderAdmin(
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[FulfillmentOrder], search_term: str
     ) -> tuple[QuerySet[FulfillmentOrder], bool]:
-        """Search by order name or number. The panel-wide search finds orders, so it skips fulfillment orders."""
+        """Search by order name or number."""
         term = search_term.strip()
-        match = request.resolver_match
-        if match and match.url_name == "search":
-            return queryset.none(), False
         if not term:
             return queryset, False
         condition = Q(name=term) | Q(name=f"#{term.removeprefix('#')}")
@@ -208,24 +205,13 @@ class FulfillmentOrderAdmin(
         ids = ",".join(str(pk) for pk in queryset.values_list("pk", flat=True)[:MAX_SLIPS])
         return HttpResponseRedirect(f"{self.url('slips')}?ids={ids}")
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            *self.get_fulfill_urls(),
-            *self.get_fulfillment_urls(),
-            *self.get_packing_slip_urls(),
-            self.build_action_url("<path:object_id>/do/<str:name>/", self.action_view, "act", keyed=True),
-            *super().get_urls(),
-        ]
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
-    ) -> HttpResponse:
+    @row_view("change/", VIEW, CHANGE, name="change")
+    def order_view(self, request: HttpRequest, row: FulfillmentOrder) -> HttpResponse:
         """Redirect to the order page, which shows all fulfillment orders of the order."""
-        require_permission(request, VIEW, CHANGE)
-        return HttpResponseRedirect(get_fulfillment_order_url(self.get_row_or_404(request, object_id)))
+        return HttpResponseRedirect(get_fulfillment_order_url(row))
 
+    @extra_view("<path:object_id>/do/<str:name>/", CHANGE, name="act", keyed=True)
     def action_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        require_permission(request, CHANGE)
         if name not in ACTIONS:
             raise Http404(f"No action {name}")
         action, rows = Action(name), FulfillmentOrder.rows().select_related("order", "assigned_location__service")

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern
 from django.utils.translation import gettext as _
 
-from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin
-from apps.core.admin.permissions import require_permission
+from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin, extra_view
 from apps.core.i18n.formats import lowercase_label
 from apps.fulfillment.admin.fulfill_form import get_row_or_404
 from apps.fulfillment.admin.fulfillment_detail import FINAL_STATUSES, get_fulfillment_url
@@ -105,21 +103,12 @@ def _format_origin(address: dict[str, str | None] | None) -> list[str]:
 
 
 class PackingSlipPages(ExtraViewsAdmin[FulfillmentOrder]):
-    def get_packing_slip_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("slips/", self.packing_slips_view, "slips"),
-            self.build_action_url(
-                "fulfillments/<path:object_id>/slip/", self.fulfillment_packing_slip_view, "parcel_slip"
-            ),
-            self.build_action_url("<path:object_id>/slip/", self.packing_slip_view, "slip"),
-        ]
-
+    @extra_view("<path:object_id>/slip/", VIEW, CHANGE, name="slip")
     def packing_slip_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, VIEW, CHANGE)
         return self._render_orders(request, [get_row_or_404(FulfillmentOrder.rows(), object_id).pk])
 
+    @extra_view("fulfillments/<path:object_id>/slip/", VIEW, CHANGE, name="parcel_slip")
     def fulfillment_packing_slip_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, VIEW, CHANGE)
         row = get_row_or_404(Fulfillment.rows().select_related("order", "location"), object_id)
         if row.status in FINAL_STATUSES:
             self.message_user(
@@ -136,9 +125,9 @@ class PackingSlipPages(ExtraViewsAdmin[FulfillmentOrder]):
             request, [slip], _("Back to order {order}").format(order=row.order), get_fulfillment_url(row)
         )
 
+    @extra_view("slips/", VIEW, CHANGE, name="slips")
     def packing_slips_view(self, request: HttpRequest) -> HttpResponse:
         """Show the packing slips for the ids in the query string, in the given order."""
-        require_permission(request, VIEW, CHANGE)
         ids = [part for part in request.GET.get("ids", "").split(",") if part.isdecimal() and len(part) <= 18]
         if not ids:
             self.message_user(request, _("Select the fulfillment orders to print packing slips for."), messages.WARNING)

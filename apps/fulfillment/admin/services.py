@@ -5,18 +5,18 @@ from typing import ClassVar
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.catalog.models import Variant
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.forms import PanelForm
-from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
+from apps.core.admin.forms.idempotency import get_post_data
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
-from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.model_admin.extra_views import row_view
+from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import display
 from apps.core.exceptions import DomainError
@@ -138,22 +138,14 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         obj.pk, obj.app, obj.location = created.pk, app, created.location
         obj._state.adding = False
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("<path:object_id>/records/", self.records_view, "records"),
-            self.build_action_url("<path:object_id>/pull/<str:kind>/", self.pull_view, "pull", keyed=True),
-            *super().get_urls(),
-        ]
-
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         links = {"records_url": self.url("records", object_id), "may_remove": has_permission(request, DELETE_SERVICE)}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **links})
 
-    def records_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, VIEW_SERVICE, CHANGE_SERVICE)
-        service = self.get_row_or_404(request, object_id)
+    @row_view("records/", VIEW_SERVICE, CHANGE_SERVICE)
+    def records_view(self, request: HttpRequest, service: FulfillmentService) -> HttpResponse:
         attempts = PullAttempt.rows().filter(service=service).order_by("-id")[:MAX_SHOWN]
         sees_calls = has_permission(request, "webhooks.view_delivery")
         return self.page(
@@ -169,13 +161,10 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
             may_pull=has_permission(request, CHANGE_SERVICE),
         )
 
-    def pull_view(self, request: HttpRequest, object_id: str, kind: str) -> HttpResponse:
-        require_permission(request, CHANGE_SERVICE)
-        service = self.get_row_or_404(request, object_id)
+    @row_view("pull/<str:kind>/", CHANGE_SERVICE, post_only=True, keyed=True)
+    def pull_view(self, request: HttpRequest, service: FulfillmentService, kind: str) -> HttpResponse:
         if kind not in Pull.Kind.values:
             raise Http404(f"No request {kind}")
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         by = self.event_kwargs(request)
         try:
             polling.pull_now(service, Pull.Kind(kind), at=by["at"], actor=by["actor"])
@@ -188,14 +177,8 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
             self.message_user(request, text, messages.SUCCESS)
         return HttpResponseRedirect(self.url("records", service.pk))
 
-    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        require_permission(request, DELETE_SERVICE)
-        service = self.get_row_or_404(request, object_id)
-        response = submit_once_or_redirect(request, lambda: self._remove(request, service), keyed=True)
-        assert isinstance(response, HttpResponse)
-        return response
-
-    def _remove(self, request: HttpRequest, service: FulfillmentService) -> HttpResponse:
+    @row_view("delete/", DELETE_SERVICE, name="delete", keyed=True)
+    def remove_view(self, request: HttpRequest, service: FulfillmentService) -> HttpResponse:
         form = RemoveForm(get_post_data(request))
         if form.is_bound and form.is_valid():
             try:

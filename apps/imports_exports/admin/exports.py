@@ -6,7 +6,7 @@ from django.contrib import admin, messages
 from django.core.files.storage import default_storage
 from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
@@ -19,6 +19,7 @@ from apps.core.admin.lists.filters import PERIODS, get_start_of_today
 from apps.core.admin.lists.selection import InvalidSelection, get_change_list, get_listed_ids, get_selected_ids
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.model_admin.registry import ListAction, list_actions, list_headers
 from apps.core.admin.permissions import MissingPermission, has_permission, require_permission
 from apps.core.admin.staff_request import as_staff_request
@@ -108,18 +109,8 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         context = {**(extra_context or {}), "may_export": bool(_get_allowed_resources(request))}
         return super().changelist_view(request, context)
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("new/", self.new_view, "new", keyed=True),
-            self.build_action_url("<path:object_id>/file/<str:key>/", self.file_view, "file"),
-            *super().get_urls(),
-        ]
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
-    ) -> HttpResponse:
-        require_permission(request, VIEW_EXPORT)
-        export: Export = self.get_row_or_404(request, object_id)
+    @row_view("change/", VIEW_EXPORT, name="change")
+    def detail_view(self, request: HttpRequest, export: Export) -> HttpResponse:
         ready = export.is_downloadable_by(int(request.user.pk or 0), timezone.now())
         link = self.url("file", export.pk, export.key) if ready else ""
         job = exports.get_export_job(export) if export.state == Export.State.WAITING else None
@@ -130,6 +121,7 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         require_permission(request, VIEW_EXPORT)
         return super().history_view(request, object_id, extra_context)
 
+    @extra_view("new/", keyed=True)
     def new_view(self, request: HttpRequest) -> HttpResponse:
         """Show the form to choose what to export. On POST, create the export."""
         form = self._create_form(request)
@@ -160,10 +152,9 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         initial = {"kind": selected, "status": request.GET.get("status", "")}
         return ExportForm(get_post_data(request), kinds=kinds, initial=initial)
 
-    def file_view(self, request: HttpRequest, object_id: str, key: str) -> HttpResponse | FileResponse:
+    @row_view("file/<str:key>/", VIEW_EXPORT)
+    def file_view(self, request: HttpRequest, export: Export, key: str) -> HttpResponse | FileResponse:
         """Return the file to the user who created the export, if the user still has the permission to export."""
-        require_permission(request, VIEW_EXPORT)
-        export: Export = self.get_row_or_404(request, object_id)
         require_permission(request, get_exporters()[export.kind].permission)
         if export.key != key or not export.is_downloadable_by(int(request.user.pk or 0), timezone.now()):
             raise Http404(_("This export is no longer available"))

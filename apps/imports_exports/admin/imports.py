@@ -9,8 +9,7 @@ from pathlib import Path
 
 from django.contrib import admin, messages
 from django.db.models import Count
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
@@ -20,14 +19,14 @@ from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import get_post_data
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
-from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.model_admin.extra_views import extra_view, row_view
+from apps.core.admin.permissions import has_permission
 from apps.core.admin.theme import display
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
 from apps.core.i18n.messages import translate
 from apps.core.jobs.metrics import find_active_job, get_stalled_since
 from apps.core.sanitizing import SafeCsvWriter
-from apps.core.types import Attrs
 from apps.imports_exports.admin.forms import UploadForm
 from apps.imports_exports.admin.result_display import add_labels_and_links, display_rows
 from apps.imports_exports.domain import imports
@@ -80,19 +79,9 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         text = _("{done} of {total}") if import_job.total else "{done}"
         return text.format(done=import_job.done, total=import_job.total)
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("upload/", self.upload_view, "upload", keyed=True),
-            self.build_action_url("sample/", self.sample_view, "sample"),
-            self.build_action_url("<path:object_id>/columns/", self.columns_view, "columns", keyed=True),
-            self.build_action_url("<path:object_id>/confirm/", self.confirm_view, "confirm", keyed=True),
-            self.build_action_url("<path:object_id>/report/", self.report_view, "report"),
-            *super().get_urls(),
-        ]
-
+    @extra_view("upload/", IMPORT, keyed=True)
     def upload_view(self, request: HttpRequest) -> HttpResponse:
         """Save an uploaded file and enqueue its validation."""
-        require_permission(request, IMPORT)
         form = UploadForm(get_post_data(request), request.FILES or None)
         if request.method == "POST" and form.is_valid():
             actor, file = self.actor(request), form.cleaned_data["file"]
@@ -107,9 +96,9 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         context = {"form": form, "button": _("Upload and validate"), "multipart": True, "kinds": kinds}
         return self.page(request, "panel/imports_exports/upload.html", title, **context)
 
+    @extra_view("sample/", IMPORT)
     def sample_view(self, request: HttpRequest) -> HttpResponse:
         """Return a small example CSV file for a resource. The file can be imported unchanged."""
-        require_permission(request, IMPORT)
         kind = request.GET.get("kind", ORDERS.name)
         if kind not in get_importers():
             raise Http404(_("This resource does not exist"))
@@ -118,12 +107,9 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         add_never_cache_headers(response)
         return response
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
-    ) -> HttpResponse:
+    @row_view("change/", VIEW_IMPORT, name="change")
+    def detail_view(self, request: HttpRequest, import_job: Import) -> HttpResponse:
         """Show the preview, the progress, or the report of an import."""
-        require_permission(request, VIEW_IMPORT)
-        import_job: Import = self.get_row_or_404(request, object_id)
         is_preview = import_job.state in {Import.State.CHECKING, Import.State.CHECKED}
         rows = ImportedRow.objects.filter(file=import_job, dry=is_preview).order_by("line")
         previewed = rows.exclude(fate=RESULTS.FAILED)[: imports.PREVIEW_ROWS]
@@ -149,10 +135,9 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
             may_map=is_confirmable and import_job.format == Format.CSV,
         )
 
-    def columns_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("columns/", IMPORT, keyed=True)
+    def columns_view(self, request: HttpRequest, import_job: Import) -> HttpResponse:
         """Map the columns of a CSV file. The file is validated again with the new mapping."""
-        require_permission(request, IMPORT)
-        import_job: Import = self.get_row_or_404(request, object_id)
         if import_job.state != Import.State.CHECKED or import_job.format != Format.CSV:
             return HttpResponseRedirect(self.url("change", import_job.pk))
         try:
@@ -179,11 +164,8 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         title = _("Column mapping for {name}").format(name=import_job)
         return self.page(request, "panel/imports_exports/columns.html", title, **context)
 
-    def confirm_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, IMPORT)
-        import_job: Import = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
+    @row_view("confirm/", IMPORT, post_only=True, keyed=True)
+    def confirm_view(self, request: HttpRequest, import_job: Import) -> HttpResponse:
         try:
             is_agreed = "without_unknown" in request.POST
             imports.start_import(import_job, without_unknown=is_agreed, **self.event_kwargs(request))
@@ -193,10 +175,9 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
             self.message_user(request, _("Import started. This page shows the progress."), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", import_job.pk))
 
-    def report_view(self, request: HttpRequest, object_id: str) -> FileResponse:
+    @row_view("report/", VIEW_IMPORT)
+    def report_view(self, request: HttpRequest, import_job: Import) -> FileResponse:
         """Return a CSV file with the result of every row."""
-        require_permission(request, VIEW_IMPORT)
-        import_job: Import = self.get_row_or_404(request, object_id)
         columns = ("line", "kind", "fate", "label", "reason")
         is_preview = import_job.state in {Import.State.CHECKING, Import.State.CHECKED}
         rows = ImportedRow.objects.filter(file=import_job, dry=is_preview).order_by("line")

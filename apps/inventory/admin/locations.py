@@ -4,7 +4,6 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -13,7 +12,8 @@ from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.forms import PanelForm
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
-from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.model_admin.extra_views import row_view
+from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import ThemedSelect, display
 from apps.core.exceptions import DomainError
@@ -115,22 +115,15 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
             obj.pk = location.pk
             obj._state.adding = False
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("<path:object_id>/activation/", self.activation_view, "activation"),
-            *super().get_urls(),
-        ]
-
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         links = {"may_activate": has_permission(request, CHANGE), "activation_url": self.url("activation", object_id)}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **links})
 
-    def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("activation/", CHANGE)
+    def activation_view(self, request: HttpRequest, location: Location) -> HttpResponse:
         """Show the reasons that prevent a deactivation. On POST, activate or deactivate the location."""
-        require_permission(request, CHANGE)
-        location: Location = self.get_row_or_404(request, object_id)
         if request.method == "POST":
             return self._toggle(request, location)
         return self.page(

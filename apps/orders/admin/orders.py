@@ -4,19 +4,18 @@ from collections.abc import Callable
 from functools import partial
 
 from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import get_post_data
 from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.model_admin.registry import inlines
 from apps.core.admin.pages import dashboard
 from apps.core.admin.pages.tour import TourStep
-from apps.core.admin.permissions import has_permission, require_permission
-from apps.core.admin.staff_request import Context
+from apps.core.admin.permissions import has_permission
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.permissions import allow, grants
 from apps.customers.models import Customer
@@ -77,31 +76,21 @@ class OrderAdmin(OrderList):
         """Return False, because orders come from the storefront, apps or imports."""
         return False
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("report/", self.report_view, "report"),
-            self.build_action_url("report/answers/", reports.home_tables_view, "report_answers"),
-            self.build_action_url("report/file/", reports.file_view, "report_file"),
-            self.build_action_url("<path:object_id>/edit/", self.edit_view, "edit"),
-            self.build_action_url("<path:object_id>/lines/", self.lines_view, "lines", keyed=True),
-            self.build_action_url("<path:object_id>/cancel/", self.cancel_view, "cancel", keyed=True),
-            self.build_action_url("<path:object_id>/close/", self.close_view, "close", keyed=True),
-            self.build_action_url("<path:object_id>/open/", self.open_view, "open", keyed=True),
-            self.build_action_url("<path:object_id>/capture/", self.capture_view, "capture", keyed=True),
-            self.build_action_url("<path:object_id>/paid/", self.paid_view, "paid", keyed=True),
-            self.build_action_url("<path:object_id>/comment/", self.comment_view, "comment", keyed=True),
-            *super().get_urls(),
-        ]
-
+    @extra_view("report/")
     def report_view(self, request: HttpRequest) -> HttpResponse:
         base = {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self}
         return reports.report_view(request, base)
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
-    ) -> HttpResponse:
-        require_permission(request, VIEW)
-        order: Order = self.get_row_or_404(request, object_id)
+    @extra_view("report/answers/", name="report_answers")
+    def home_tables_view(self, request: HttpRequest) -> HttpResponse:
+        return reports.home_tables_view(request)
+
+    @extra_view("report/file/", name="report_file")
+    def report_file_view(self, request: HttpRequest) -> HttpResponse:
+        return reports.file_view(request)
+
+    @row_view("change/", VIEW, name="change")
+    def detail_view(self, request: HttpRequest, order: Order) -> HttpResponse:
         context = get_order_context(order)
         lines = [line["row"] for line in context["lines"]]
         thumbnails, links = get_thumbnails(lines), get_product_links(request, lines)
@@ -121,14 +110,13 @@ class OrderAdmin(OrderList):
             **get_extensions(request, order),
         )
 
+    @extra_view("<path:object_id>/edit/", CHANGE)
     def edit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, CHANGE)
         return self.changeform_view(request, object_id, "", {"title": _("Edit order")})
 
-    def lines_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("lines/", CHANGE, keyed=True)
+    def lines_view(self, request: HttpRequest, order: Order) -> HttpResponse:
         """Show the form to edit items and then the review page, and save the edit once it is confirmed."""
-        require_permission(request, CHANGE)
-        order: Order = self.get_row_or_404(request, object_id)
         form, step, outcome = LinesForm(order, get_post_data(request)), request.POST.get("step"), None
         if step in {"look", "save"} and form.is_valid():
             try:
@@ -161,9 +149,8 @@ class OrderAdmin(OrderList):
 
     # --- actions ---
 
-    def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, CHANGE)
-        order: Order = self.get_row_or_404(request, object_id)
+    @row_view("cancel/", CHANGE, keyed=True)
+    def cancel_view(self, request: HttpRequest, order: Order) -> HttpResponse:
         form = CancelForm(order, get_post_data(request), may_refund=has_permission(request, REFUND_PERMISSION))
         is_valid = request.method == "POST" and form.is_valid()
         # If money is refunded, the review page must be confirmed first.
@@ -188,39 +175,29 @@ class OrderAdmin(OrderList):
             **get_order_context(order),
         )
 
-    def close_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._post_action(request, object_id, _("The order was closed."), transitions.close_order)
+    @row_view("close/", CHANGE, post_only=True, keyed=True)
+    def close_view(self, request: HttpRequest, order: Order) -> HttpResponse:
+        return self._run_action(request, order, _("The order was closed."), transitions.close_order)
 
-    def open_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._post_action(request, object_id, _("The order was reopened."), transitions.reopen_order)
+    @row_view("open/", CHANGE, post_only=True, keyed=True)
+    def open_view(self, request: HttpRequest, order: Order) -> HttpResponse:
+        return self._run_action(request, order, _("The order was reopened."), transitions.reopen_order)
 
-    def capture_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("capture/", CHANGE, post_only=True, keyed=True)
+    def capture_view(self, request: HttpRequest, order: Order) -> HttpResponse:
         """Capture the remaining amount of the newest authorization."""
         capture = partial(payments.create_transaction, attrs={"kind": "capture"})
-        return self._post_action(request, object_id, _("The payment was captured."), capture)
+        return self._run_action(request, order, _("The payment was captured."), capture)
 
-    def paid_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("paid/", CHANGE, post_only=True, keyed=True)
+    def paid_view(self, request: HttpRequest, order: Order) -> HttpResponse:
         pay = partial(payments.create_transaction, attrs={"kind": "sale", "gateway": "manual"})
-        return self._post_action(request, object_id, _("The order was marked as paid."), pay)
+        return self._run_action(request, order, _("The order was marked as paid."), pay)
 
-    def comment_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("comment/", COMMENT, post_only=True, keyed=True)
+    def comment_view(self, request: HttpRequest, order: Order) -> HttpResponse:
         comment = partial(updates.add_comment, text=request.POST.get("comment", ""))
-        return self._post_action(request, object_id, _("Comment added."), comment, permission=COMMENT)
-
-    def _post_action(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        message: str,
-        action: Callable[..., object],
-        *,
-        permission: str = CHANGE,
-    ) -> HttpResponse:
-        require_permission(request, permission)
-        order: Order = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        return self._run_action(request, order, message, action)
+        return self._run_action(request, order, _("Comment added."), comment)
 
     def _run_action(
         self, request: HttpRequest, order: Order, message: str, action: Callable[..., object]

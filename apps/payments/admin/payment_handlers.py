@@ -3,14 +3,14 @@ from datetime import datetime
 from typing import ClassVar
 
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import URLPattern
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
-from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.model_admin.extra_views import extra_view
+from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import Fieldset, display
 from apps.core.exceptions import DomainError
@@ -75,9 +75,6 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
     def changed_at(self, handler: PaymentHandlerConfig) -> datetime:
         return handler.updated_at
 
-    def get_urls(self) -> list[URLPattern]:
-        return [self.build_action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
-
     def changeform_view(
         self,
         request: HttpRequest,
@@ -90,11 +87,9 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         context = {"preview_url": preview, **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, context)
 
+    @extra_view("preview/", *_PERMISSIONS, post_only=True)
     def preview_view(self, request: HttpRequest) -> HttpResponse:
         """Render the entry of the unsaved form. Only users who may edit see a form that they can submit."""
-        require_permission(request, *_PERMISSIONS)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         row = self.get_row_or_404(request, request.GET["of"]) if "of" in request.GET else None
         form = self.get_form(request, row, change=row is not None)(request.POST, instance=row)
         assert isinstance(form, PaymentHandlerForm)

@@ -5,7 +5,7 @@ from django.core.mail import EmailMessage
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
-from django.urls import URLPattern, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -14,9 +14,10 @@ from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.lists.filters import Choices, PeriodFilter, Screen, SelectFilter
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.pages import dashboard
-from apps.core.admin.permissions import has_permission, require_permission
-from apps.core.admin.staff_request import Context, as_staff_request
+from apps.core.admin.permissions import has_permission
+from apps.core.admin.staff_request import as_staff_request
 from apps.core.admin.theme import display
 from apps.core.exceptions import DomainError
 from apps.core.money import ZERO
@@ -70,7 +71,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     list_filter_submit = True
     list_select_related = ("order",)
     search_fields = ("order__name__exact",)
-    palette_order = 60
+    is_in_palette = False
     search_help_text = gettext_lazy("Order number, such as #1001")
     ordering = ("-id",)
     sortable_by = ("processed_at",)
@@ -99,30 +100,17 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Refund]:
         return super().get_queryset(request).prefetch_related("transactions__transaction")
 
-    def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
-        """Return no search fields for the panel-wide search, which finds orders instead."""
-        match = request.resolver_match
-        return () if match and match.url_name == "search" else self.search_fields
-
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("report/", self.report_view, "report"),
-            self.build_action_url("report/file/", reports.file_view, "report_file"),
-            self.build_action_url("of/<int:order_id>/", self.new_view, "new", keyed=True),
-            self.build_action_url("of/<int:order_id>/calculation/", self.calculation_view, "calculation"),
-            self.build_action_url("<path:object_id>/ask/<int:transaction_id>/", self.retry_view, "ask", keyed=True),
-            *super().get_urls(),
-        ]
-
+    @extra_view("report/")
     def report_view(self, request: HttpRequest) -> HttpResponse:
         base = {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self}
         return reports.report_view(request, base)
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
-    ) -> HttpResponse:
-        require_permission(request, VIEW)
-        refund = self.get_row_or_404(request, object_id)
+    @extra_view("report/file/", name="report_file")
+    def report_file_view(self, request: HttpRequest) -> HttpResponse:
+        return reports.file_view(request)
+
+    @row_view("change/", VIEW, name="change")
+    def detail_view(self, request: HttpRequest, refund: Refund) -> HttpResponse:
         order = refund.order
         (displayed_refund,) = (
             displayed for displayed in display_refunds(order, load_refunds(order)) if displayed.row.pk == refund.pk
@@ -137,12 +125,9 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
             request, "panel/refunds/refund.html", _("Refund for order {order}").format(order=order), **context
         )
 
-    def retry_view(self, request: HttpRequest, object_id: str, transaction_id: int) -> HttpResponse:
+    @row_view("ask/<int:transaction_id>/", ADD, name="ask", post_only=True, keyed=True)
+    def retry_view(self, request: HttpRequest, refund: Refund, transaction_id: int) -> HttpResponse:
         """Enqueue an extra gateway call for a pending refund."""
-        require_permission(request, ADD)
-        refund = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         row = get_object_or_404(Transaction.objects.filter(refund_payment__refund=refund), pk=transaction_id)
         if gateways.retry_refund_payment(row, actor=self.actor(request)):
             self.message_user(
@@ -155,9 +140,9 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
             )
         return _redirect_to_order(refund.order_id)
 
+    @extra_view("of/<int:order_id>/", ADD, keyed=True)
     def new_view(self, request: HttpRequest, order_id: int) -> HttpResponse:
         """Show the form, then the review page, and create the refund once it is confirmed."""
-        require_permission(request, ADD)
         order = get_object_or_404(Order.objects.all(), pk=order_id)
         if request.method != "POST":
             return self._form_page(
@@ -175,9 +160,9 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
             return self._make(request, order, form, refund_request)
         return self._review_page(request, form, refund_request, preview, changed=step == "refund")
 
+    @extra_view("of/<int:order_id>/calculation/", ADD)
     def calculation_view(self, request: HttpRequest, order_id: int) -> HttpResponse:
         """Return the calculation for the form's current values, without saving anything."""
-        require_permission(request, ADD)
         order = get_object_or_404(Order.objects.all(), pk=order_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])

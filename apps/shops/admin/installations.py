@@ -4,8 +4,7 @@ from typing import TypedDict, cast
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Max, OuterRef, QuerySet, Subquery
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -16,6 +15,7 @@ from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redi
 from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.pages import dashboard
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context
@@ -85,27 +85,12 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
     def last_used(self, installation: "WithAnnotations[Installation, _LastUse]") -> datetime | str:
         return installation.last_used_at or _("never")
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("authorize/", self.authorize_view, "authorize"),
-            self.build_action_url("<path:object_id>/review/", self.review_view, "review"),
-            self.build_action_url("<path:object_id>/scopes/", self.scopes_view, "scopes"),
-            self.build_action_url("<path:object_id>/tokens/new/", self.new_token_view, "new_token", keyed=True),
-            self.build_action_url("<path:object_id>/tokens/rotate/", self.rotate_view, "rotate", keyed=True),
-            self.build_action_url("<path:object_id>/tokens/<int:token_id>/revoke/", self.revoke_view, "revoke"),
-            self.build_action_url(
-                "<path:object_id>/purchases/new/", self.new_purchase_view, "new_purchase", keyed=True
-            ),
-            self.build_action_url("<path:object_id>/purchases/<int:purchase_id>/", self.decide_view, "decide"),
-            *super().get_urls(),
-        ]
-
+    @extra_view("authorize/", "shops.add_installation")
     def authorize_view(self, request: HttpRequest) -> HttpResponse:
-        require_permission(request, "shops.add_installation")
         return oauth_approval.show_authorization_request(self, request)
 
+    @extra_view("<path:object_id>/review/", "shops.add_installation")
     def review_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, "shops.add_installation")
         return oauth_approval.show_registration_review(self, request, self.get_row_or_404(request, object_id).app)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
@@ -131,11 +116,8 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         token = issue_token(installation, actor=actor, at=now) if has_permission(request, ADD_TOKEN) else ""
         return self._show_once(request, installation, token, secret=app.api_secret)
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
-    ) -> HttpResponse:
-        require_permission(request, "shops.view_installation", CHANGE)
-        installation = self.get_row_or_404(request, object_id)
+    @row_view("change/", "shops.view_installation", CHANGE, name="change")
+    def detail_view(self, request: HttpRequest, installation: Installation) -> HttpResponse:
         return self.page(
             request,
             "panel/apps/detail.html",
@@ -153,9 +135,8 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             **purchases.get_purchases_context(request, installation),
         )
 
-    def scopes_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, CHANGE)
-        installation = self.get_row_or_404(request, object_id)
+    @row_view("scopes/", CHANGE)
+    def scopes_view(self, request: HttpRequest, installation: Installation) -> HttpResponse:
         form = scope_fields.ScopesForm(get_post_data(request), scopes=installation.scopes)
         if request.method == "POST" and form.is_valid() and has_changed_since_render(request, installation.scopes):
             form.add_error(None, EDIT_CONFLICT)
@@ -173,9 +154,8 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         )
         return self.page(request, "panel/apps/scopes.html", title, original=installation, form=form, seen=seen)
 
-    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        require_permission(request, "shops.delete_installation")
-        installation = self.get_row_or_404(request, object_id)
+    @row_view("delete/", "shops.delete_installation", name="delete")
+    def remove_view(self, request: HttpRequest, installation: Installation) -> HttpResponse:
         if request.method == "POST":
             try:
                 app_installation.uninstall_app(installation, **self.event_kwargs(request))
@@ -190,20 +170,14 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         deleted_counts = uninstall_preview.count_deleted_rows(installation)
         return self.page(request, "panel/apps/uninstall.html", title, original=installation, goes=deleted_counts)
 
-    def new_token_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, ADD_TOKEN)
-        installation = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
+    @row_view("tokens/new/", ADD_TOKEN, post_only=True, keyed=True)
+    def new_token_view(self, request: HttpRequest, installation: Installation) -> HttpResponse:
         token = issue_token(installation, **self.event_kwargs(request))
         return self._show_once(request, installation, token)
 
-    def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("tokens/rotate/", ADD_TOKEN, post_only=True, keyed=True)
+    def rotate_view(self, request: HttpRequest, installation: Installation) -> HttpResponse:
         """Create a new token. The old tokens expire later, so that the app has time to switch to the new token."""
-        require_permission(request, ADD_TOKEN)
-        installation = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         overlap = tokens.OVERLAPS.get(request.POST.get("overlap", ""))
         if overlap is None:
             self.message_user(request, _("Choose how long the old tokens stay valid."), messages.ERROR)
@@ -211,10 +185,9 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         token = rotate_tokens(installation, overlap=overlap, **self.event_kwargs(request))
         return self._show_once(request, installation, token)
 
-    def revoke_view(self, request: HttpRequest, object_id: str, token_id: int) -> HttpResponse:
+    @row_view("tokens/<int:token_id>/revoke/", DELETE_TOKEN)
+    def revoke_view(self, request: HttpRequest, installation: Installation, token_id: int) -> HttpResponse:
         """Revoke a token immediately. The user confirms this by typing the beginning of the token."""
-        require_permission(request, DELETE_TOKEN)
-        installation = self.get_row_or_404(request, object_id)
         token = AccessToken.rows().filter(installation=installation, pk=token_id).first()
         if token is None:
             raise Http404(_("This app has no token with this ID."))
@@ -226,9 +199,8 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         title = _("Revoke token")
         return self.page(request, "panel/apps/revoke.html", title, original=installation, token=token, wrong=wrong)
 
-    def new_purchase_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, purchases.DECIDE)
-        installation = self.get_row_or_404(request, object_id)
+    @row_view("purchases/new/", purchases.DECIDE, keyed=True)
+    def new_purchase_view(self, request: HttpRequest, installation: Installation) -> HttpResponse:
         form = purchases.PurchaseForm(get_post_data(request), installation)
         if request.method == "POST" and form.is_valid():
             try:
@@ -245,11 +217,8 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         title = _("Purchase for {name}").format(name=installation.app.name)
         return self.page(request, "panel/apps/purchase.html", title, original=installation, form=form)
 
-    def decide_view(self, request: HttpRequest, object_id: str, purchase_id: int) -> HttpResponse:
-        require_permission(request, purchases.DECIDE)
-        installation = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
+    @row_view("purchases/<int:purchase_id>/", purchases.DECIDE, post_only=True)
+    def decide_view(self, request: HttpRequest, installation: Installation, purchase_id: int) -> HttpResponse:
         rows = AppPurchase.rows().filter(installation=installation, pk=purchase_id)
         purchase = rows.select_related("shop", "installation").first()
         if purchase is None:

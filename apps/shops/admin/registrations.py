@@ -4,8 +4,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, QueryDict
-from django.urls import URLPattern
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
@@ -16,6 +15,7 @@ from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redi
 from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import PanelAdmin
+from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context, as_staff_request
 from apps.core.admin.theme import display
@@ -124,14 +124,6 @@ class AppAdmin(PanelAdmin[App]):
         shops: int = app.shops  # type: ignore[attr-defined]
         return ngettext("{number} shop", "{number} shops", shops).format(number=shops)
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("<path:object_id>/install/", self.install_view, "install"),
-            self.build_action_url("<path:object_id>/secret/", self.secret_view, "secret", keyed=True),
-            self.build_action_url("<path:object_id>/secret/end-old/", self.end_old_view, "end_old"),
-            *super().get_urls(),
-        ]
-
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
         require_permission(request, ADD)
         form = RegistrationForm(get_post_data(request))
@@ -149,11 +141,8 @@ class AppAdmin(PanelAdmin[App]):
         title, onward = _("{name} is registered").format(name=app.name), self.url("change", app.pk)
         return render_secret_once(self, request, title, continue_url=onward, app=app, secret=app.api_secret)
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
-    ) -> HttpResponse:
-        require_permission(request, "shops.view_app", CHANGE)
-        app = self.get_row_or_404(request, object_id)
+    @row_view("change/", "shops.view_app", CHANGE, name="change")
+    def detail_view(self, request: HttpRequest, app: App) -> HttpResponse:
         editable = has_permission(request, CHANGE)
         form = RegistrationForm(get_post_data(request), app=app)
         displayed_values = [getattr(app, name) for name in (*_FIELDS, "requested_scopes")]
@@ -191,9 +180,8 @@ class AppAdmin(PanelAdmin[App]):
         self.message_user(request, text, messages.SUCCESS)
         return True
 
-    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        require_permission(request, DELETE)
-        app = self.get_row_or_404(request, object_id)
+    @row_view("delete/", DELETE, name="delete")
+    def remove_view(self, request: HttpRequest, app: App) -> HttpResponse:
         if request.method == "POST":
             try:
                 app_registration.delete_registration(app, **self.event_kwargs(request))
@@ -214,16 +202,13 @@ class AppAdmin(PanelAdmin[App]):
             may_uninstall=has_permission(request, "shops.delete_installation"),
         )
 
+    @extra_view("<path:object_id>/install/", "shops.add_installation")
     def install_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, "shops.add_installation")
         return oauth_approval.show_registration_review(self, request, self.get_row_or_404(request, object_id))
 
-    def secret_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("secret/", CHANGE, post_only=True, keyed=True)
+    def secret_view(self, request: HttpRequest, app: App) -> HttpResponse:
         """Replace the API secret and show the new secret once. The old secret expires after the chosen time."""
-        require_permission(request, CHANGE)
-        app = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         overlap = OVERLAPS.get(request.POST.get("overlap", ""))
         if overlap is None:
             self.message_user(request, _("Choose how long the old secret stays valid."), messages.ERROR)
@@ -233,11 +218,8 @@ class AppAdmin(PanelAdmin[App]):
             self, request, _("New secret"), continue_url=self.url("change", app.pk), app=app, secret=secret
         )
 
-    def end_old_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, CHANGE)
-        app = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
+    @row_view("secret/end-old/", CHANGE, post_only=True)
+    def end_old_view(self, request: HttpRequest, app: App) -> HttpResponse:
         app_registration.end_old_app_secrets(app, **self.event_kwargs(request))
         self.message_user(request, _("The old secret is no longer valid."), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", app.pk))

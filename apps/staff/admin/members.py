@@ -4,8 +4,7 @@ from typing import TypedDict, cast
 from allauth.mfa.models import Authenticator
 from django.contrib import admin, messages
 from django.db.models import Exists, OuterRef, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -18,6 +17,7 @@ from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redi
 from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.pages import dashboard
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context, as_staff_request
@@ -102,13 +102,6 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
             return "off", _("Deactivated")
         return ("active", _("Active")) if membership.user.has_usable_password() else ("invited", _("Invited"))
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("<path:object_id>/activation/", self.activation_view, "activation"),
-            self.build_action_url("<path:object_id>/invitation/", self.invitation_view, "invitation"),
-            *super().get_urls(),
-        ]
-
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
         require_permission(request, ADD)
         by = as_staff_request(request).user
@@ -135,11 +128,8 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
                 return cast("HttpResponse", response)
         return self.page(request, "panel/staff/invite.html", _("Invite staff member"), form=form)
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
-    ) -> HttpResponse:
-        require_permission(request, VIEW, CHANGE)
-        membership = self.get_row_or_404(request, object_id)
+    @row_view("change/", VIEW, CHANGE, name="change")
+    def detail_view(self, request: HttpRequest, membership: Membership) -> HttpResponse:
         by = as_staff_request(request).user
         editable = has_permission(request, CHANGE) and (
             by.is_superuser or not (membership.account_owner or membership.user_id == by.pk)
@@ -183,9 +173,8 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         )
         return True
 
-    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        require_permission(request, DELETE)
-        membership = self.get_row_or_404(request, object_id)
+    @row_view("delete/", DELETE, name="delete")
+    def remove_view(self, request: HttpRequest, membership: Membership) -> HttpResponse:
         if request.method == "POST":
             try:
                 memberships.remove_member(membership, by=as_staff_request(request).user, at=timezone.now())
@@ -198,11 +187,8 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         title = _("Remove {person}").format(person=membership.user)
         return self.page(request, "panel/staff/remove.html", title, original=membership)
 
-    def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, ACTIVATE)
-        membership = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
+    @row_view("activation/", ACTIVATE, post_only=True)
+    def activation_view(self, request: HttpRequest, membership: Membership) -> HttpResponse:
         active = request.POST.get("active") == "on"
         try:
             memberships.set_active(membership, active=active, by=as_staff_request(request).user, at=timezone.now())
@@ -213,11 +199,8 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
             self.message_user(request, template.format(person=membership.user), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", membership.pk))
 
-    def invitation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, ADD)
-        membership = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
+    @row_view("invitation/", ADD, post_only=True)
+    def invitation_view(self, request: HttpRequest, membership: Membership) -> HttpResponse:
         send_invitation(request, membership.user)
         text = _("Invitation sent to {email}.").format(email=membership.user.email)
         self.message_user(request, text, messages.SUCCESS)

@@ -6,9 +6,8 @@ from uuid import UUID
 from django.apps import apps
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -16,8 +15,8 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from apps.core.admin.lists.filters import Choices, PeriodFilter, Screen
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
-from apps.core.admin.permissions import has_permission, require_permission
-from apps.core.admin.staff_request import Context
+from apps.core.admin.model_admin.extra_views import extra_view, row_view
+from apps.core.admin.permissions import has_permission
 from apps.core.admin.theme import display
 from apps.core.events.models import Event
 from apps.core.i18n.formats import lowercase_label
@@ -89,7 +88,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
     list_filter_submit = True
     list_select_related = ("app", "event")
     search_fields = ("topic",)
-    palette_order = 90
+    is_in_palette = False
     search_help_text = gettext_lazy("Topic, object or webhook ID")
     ordering = ("-id",)
     sortable_by = ()
@@ -102,10 +101,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Delivery], search_term: str
     ) -> tuple[QuerySet[Delivery], bool]:
-        """Search by topic, object or webhook ID. The panel-wide search finds no deliveries."""
-        match = request.resolver_match
-        if match and match.url_name == "search":
-            return queryset.none(), False
+        """Search by topic, object or webhook ID."""
         return _search_deliveries(queryset, search_term.strip()), False
 
     @display(description=gettext_lazy("Topic"))
@@ -137,13 +133,6 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
     def problem(self, delivery: Delivery) -> str:
         return delivery.problem
 
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("live/", self.live_view, "live"),
-            self.build_action_url("<path:object_id>/again/", self.again_view, "again"),
-            *super().get_urls(),
-        ]
-
     def has_again_permission(self, request: HttpRequest) -> bool:
         """Return True if the user may use the *Replay* action. Django's admin calls this method."""
         return has_permission(request, CHANGE_PERMISSION)
@@ -158,11 +147,8 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
         )
         self.message_user(request, message.format(moved=sent_count, number=len(delivery_ids)))
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
-    ) -> HttpResponse:
-        require_permission(request, VIEW_PERMISSION, CHANGE_PERMISSION)
-        delivery = self.get_row_or_404(request, object_id)
+    @row_view("change/", VIEW_PERMISSION, CHANGE_PERMISSION, name="change")
+    def detail_view(self, request: HttpRequest, delivery: Delivery) -> HttpResponse:
         # The payload can be missing, because payloads and deliveries are deleted separately.
         payload = Payload.rows().filter(pk=delivery.payload_id).first()
         body = bytes(payload.body) if payload else b""
@@ -183,11 +169,8 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
             and delivery.state != Delivery.State.LEASED,
         )
 
-    def again_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, CHANGE_PERMISSION)
-        delivery = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
+    @row_view("again/", CHANGE_PERMISSION, post_only=True)
+    def again_view(self, request: HttpRequest, delivery: Delivery) -> HttpResponse:
         if replay.replay_deliveries([delivery.pk], at=timezone.now()):
             self.message_user(request, _("The delivery is being sent again."), messages.SUCCESS)
         else:
@@ -195,9 +178,9 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
             self.message_user(request, message, messages.WARNING)
         return HttpResponseRedirect(self.url("change", delivery.pk))
 
+    @extra_view("live/", VIEW_PERMISSION, CHANGE_PERMISSION)
     def live_view(self, request: HttpRequest) -> HttpResponse:
         """Show the latest deliveries on a page that refreshes every few seconds, for app developers."""
-        require_permission(request, VIEW_PERMISSION, CHANGE_PERMISSION)
         rows = self.get_queryset(request).select_related("app", "event")[:LIVE_ROWS]
         display_rows = [
             (row, STATE_COLORS[row.state], row.get_state_display(), self.event_subject(row)) for row in rows

@@ -2,21 +2,23 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import DateTimeField, Exists, F, OuterRef, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern, reverse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import PanelAdmin, ReadOnlyAdminMixin
+from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.pages import dashboard
-from apps.core.admin.permissions import has_permission, require_permission
-from apps.core.admin.staff_request import Context, as_staff_request
+from apps.core.admin.permissions import has_permission
+from apps.core.admin.staff_request import as_staff_request
 from apps.core.admin.theme import display
 from apps.core.i18n import formats
 from apps.core.i18n.messages import define_text
@@ -86,6 +88,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     list_display_links = ("topic_name",)
     list_filter = ("state",)
     search_fields = ("topic__istartswith", "uri__icontains", "app__name__icontains")
+    is_in_palette = False
     ordering = ("topic", "id")
     sortable_by = ()
     actions = None
@@ -129,32 +132,10 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     def delivered_at(self, subscription: Subscription) -> datetime | None:
         return subscription.delivered_at  # type: ignore[attr-defined]
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Subscription], search_term: str
-    ) -> tuple[QuerySet[Subscription], bool]:
-        """Return no subscriptions in the panel-wide search, which only covers data of the shop."""
-        match = request.resolver_match
-        if match and match.url_name == "search":
-            return queryset.none(), False
-        return super().get_search_results(request, queryset, search_term)
-
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            self.build_action_url("<path:object_id>/pause/", self.pause_view, "pause"),
-            self.build_action_url("<path:object_id>/resume/", self.resume_view, "resume"),
-            self.build_action_url("<path:object_id>/pace/", self.rate_limit_view, "pace"),
-            self.build_action_url("<path:object_id>/test/", self.test_view, "test"),
-            self.build_action_url("<path:object_id>/recover/", self.replay_view, "recover"),
-            self.build_action_url("topics/", self.topics_view, "topics"),
-            self.build_action_url("configuration/<int:app_id>/", self.configuration_view, "configuration", keyed=True),
-            *super().get_urls(),
-        ]
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
+    @row_view("change/", VIEW_PERMISSION, CHANGE_PERMISSION, name="change")
+    def detail_view(
+        self, request: HttpRequest, subscription: Subscription, pace: RateLimitForm | None = None
     ) -> HttpResponse:
-        require_permission(request, VIEW_PERMISSION, CHANGE_PERMISSION)
-        subscription = self.get_row_or_404(request, object_id)
         deliveries = Delivery.rows().filter(subscription=subscription)
         undelivered = deliveries.filter(state__in=replay.REPLAYABLE_STATES)
         trials, filter_error = _try_filter(subscription, request.GET.get("filter", subscription.filter))
@@ -174,56 +155,47 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
             filter_error=filter_error,
             may_change=has_permission(request, CHANGE_PERMISSION),
             is_own=subscription.shop_id is not None,
-            pace=(extra_context or {}).get("pace") or RateLimitForm(instance=subscription),
+            pace=pace or RateLimitForm(instance=subscription),
             is_waiting=deliveries.filter(state=Delivery.State.DUE).exists(),
         )
 
+    @extra_view("topics/", VIEW_PERMISSION)
     def topics_view(self, request: HttpRequest) -> HttpResponse:
-        require_permission(request, VIEW_PERMISSION)
         return self.page(
             request, "panel/webhooks/topics.html", _("Webhook topics"), families=topic_examples.describe_topics()
         )
 
+    @extra_view("configuration/<int:app_id>/", keyed=True)
     def configuration_view(self, request: HttpRequest, app_id: int) -> HttpResponse:
         return app_config.apply_config_view(self, request, app_id)
 
-    def pause_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        def pause(subscription: Subscription) -> bool:
-            return service.pause_subscription(subscription, reason=_PAUSED, **self.event_kwargs(request))
+    @row_view("pause/", CHANGE_PERMISSION, post_only=True)
+    def pause_view(self, request: HttpRequest, subscription: Subscription) -> HttpResponse:
+        pause = partial(service.pause_subscription, reason=_PAUSED)
+        return self._change_own(request, subscription, pause, _("Webhook paused. New events are held."))
 
-        return self._change_own(request, object_id, pause, _("Webhook paused. New events are held."))
-
-    def resume_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        def resume(subscription: Subscription) -> bool:
-            return service.resume_subscription(subscription, **self.event_kwargs(request))
-
+    @row_view("resume/", CHANGE_PERMISSION, post_only=True)
+    def resume_view(self, request: HttpRequest, subscription: Subscription) -> HttpResponse:
         message = _("Webhook resumed. You can now replay the held deliveries.")
-        return self._change_own(request, object_id, resume, message)
+        return self._change_own(request, subscription, service.resume_subscription, message)
 
-    def rate_limit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        def pace(subscription: Subscription) -> bool:
-            return bool(service.update_subscription(subscription, form.cleaned_data, **self.event_kwargs(request)))
-
+    @row_view("pace/", CHANGE_PERMISSION, name="pace", post_only=True)
+    def rate_limit_view(self, request: HttpRequest, subscription: Subscription) -> HttpResponse:
         form = RateLimitForm(request.POST)
-        if request.method == "POST" and not form.is_valid():
-            return self.change_view(request, object_id, extra_context={"pace": form})
-        return self._change_own(request, object_id, pace, _("Saved. The limits also apply to waiting deliveries."))
+        if not form.is_valid():
+            return self.detail_view(request, subscription, pace=form)
+        pace = partial(service.update_subscription, values=form.cleaned_data)
+        return self._change_own(request, subscription, pace, _("Saved. The limits also apply to waiting deliveries."))
 
-    def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        require_permission(request, CHANGE_PERMISSION)
-        subscription = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
+    @row_view("test/", CHANGE_PERMISSION, post_only=True)
+    def test_view(self, request: HttpRequest, subscription: Subscription) -> HttpResponse:
         delivery = delivery_tests.send_test_delivery(subscription, shop_id=self.shop(request).pk, at=timezone.now())
         self.message_user(request, _("Test sent. This page shows the result."), messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:webhooks_delivery_change", args=(delivery.pk,)))
 
-    def replay_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @row_view("recover/", CHANGE_PERMISSION, name="recover", post_only=True)
+    def replay_view(self, request: HttpRequest, subscription: Subscription) -> HttpResponse:
         """Replay all dead letters, or the deliveries that failed or were held since a given time."""
-        require_permission(request, CHANGE_PERMISSION)
-        subscription = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         form = ReplayForm(request.POST)
         if "all" in request.POST:
             replay.replay_dead_letters(subscription, **self.event_kwargs(request))
@@ -236,19 +208,15 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         return HttpResponseRedirect(self.url("change", subscription.pk))
 
     def _change_own(
-        self, request: HttpRequest, object_id: str, change: Callable[[Subscription], bool], success_message: str
+        self, request: HttpRequest, subscription: Subscription, change: Callable[..., object], success_message: str
     ) -> HttpResponse:
         """Change a subscription that belongs to this shop, and redirect to its page with a message."""
-        require_permission(request, CHANGE_PERMISSION)
-        subscription = self.get_row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
         if subscription.shop_id is None:
             message, level = (
                 _("This subscription covers all shops that use the app. Only the app's developer can change it."),
                 messages.ERROR,
             )
-        elif change(subscription):
+        elif change(subscription, **self.event_kwargs(request)):
             message, level = success_message, messages.SUCCESS
         else:
             message, level = _("No changes."), messages.INFO

@@ -20,6 +20,7 @@ The base classes provide:
 - the edit conflict check for models with a ``version``
 - pages of 25, 50 or 100 rows, with row counts up to 10,000
 - saved views
+- extra pages (``extra_view``, ``row_view``)
 
 If saving does more than write the row, override ``save_model``, call the service with ``**self.event_kwargs(request)``
 and set ``topics = ""``, because services record their own events. Inlines derive from the base classes in ``.inlines``.
@@ -74,6 +75,7 @@ class PanelAdmin(AuditedAdmin[M]):
     Attributes:
         empty_text: The text that an empty list shows instead of "nothing found".
         intro: A sentence above the list.
+        is_in_palette: Whether the search of the command palette finds the rows.
         palette_order: 10 to 40 for models that staff search for most, 90 for records such as jobs and deliveries.
         storefront_path: A function that returns a row's storefront path, if rich text may link to the rows.
     """
@@ -81,6 +83,7 @@ class PanelAdmin(AuditedAdmin[M]):
     storefront_path: Callable[[Any], str] | None = None
     empty_text: StrOrPromise = ""
     intro: StrOrPromise = ""
+    is_in_palette = True
     palette_order = 50
     form: type[ModelForm[M]] = PanelForm[M]
     paginator = BoundedPaginator

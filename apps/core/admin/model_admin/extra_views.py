@@ -1,12 +1,13 @@
 """The base class for model admins, with request helpers and additional pages."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
 
 from django.contrib.admin.utils import unquote
 from django.db.models import Model
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -16,17 +17,60 @@ from django.utils.translation import gettext as _
 from apps.core.admin.forms.idempotency import submit_once_or_redirect
 from apps.core.admin.lists.search import describe_search_limits
 from apps.core.admin.menu import MenuItem
+from apps.core.admin.permissions import require_permission
 from apps.core.admin.staff_request import Context, EventKwargs, as_staff_request
 from apps.core.admin.theme import ThemedAdmin
 from apps.core.tenancy.actor_names import get_staff_actor
 from apps.core.tenancy.models import Shop
 
 M = TypeVar("M", bound=Model)
-View = Callable[..., HttpResponseBase]
+View = TypeVar("View", bound=Callable[..., HttpResponseBase])
+
+
+@dataclass(frozen=True, slots=True)
+class _ExtraView:
+    route: str
+    name: str
+    permissions: tuple[str, ...]
+    post_only: bool
+    keyed: bool
+    takes_row: bool
+
+
+def extra_view(
+    route: str,
+    *permissions: str,
+    name: str = "",
+    post_only: bool = False,
+    keyed: bool = False,
+    takes_row: bool = False,
+) -> Callable[[View], View]:
+    """Declare a method of a model admin as an extra page under the list's URL.
+
+    Args:
+        route: The route, relative to the list.
+        permissions: The user needs one of these permissions. Without permissions, the method checks the access.
+        name: The end of the route's name ``<app>_<model>_<name>``, by default the method's name without ``_view``.
+        post_only: Whether to refuse requests with other methods.
+        keyed: Whether to refuse submissions without a form key.
+        takes_row: Whether the method gets the row with the ``object_id`` of the route.
+    """
+
+    def declare(view: View) -> View:
+        url_name = name or view.__name__.removesuffix("_view")
+        view.extra_view = _ExtraView(route, url_name, permissions, post_only, keyed, takes_row)  # type: ignore[attr-defined]
+        return view
+
+    return declare
+
+
+def row_view(route: str, *permissions: str, **options: Any) -> Callable[[View], View]:
+    """Declare a method as an extra page of a row, with a route relative to the row. The method gets the row."""
+    return extra_view(f"<path:object_id>/{route}", *permissions, takes_row=True, **options)
 
 
 class ExtraViewsAdmin(ThemedAdmin[M]):
-    """A model admin with extra pages under the list's URL.
+    """A model admin with extra pages, which ``extra_view`` and ``row_view`` declare.
 
     Users can add ``optional_columns``, which must need no extra queries. Phones show ``mobile_hide_labels`` unlabeled.
     """
@@ -53,19 +97,38 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
         }
         return TemplateResponse(request, template, base | context)
 
-    def build_action_url(self, route: str, view: View, name: str, *, keyed: bool = False) -> URLPattern:
-        """Build a route for ``get_urls``, named ``<app>_<model>_<name>``, with access checks and idempotent forms.
+    def get_urls(self) -> list[URLPattern]:
+        return [*self._build_extra_urls(), *super().get_urls()]
 
-        If ``keyed`` is true, submissions without a form key are refused.
-        """
+    def _build_extra_urls(self) -> Iterator[URLPattern]:
+        declared = {
+            name: declaration
+            for name in dir(type(self))
+            if isinstance(declaration := getattr(getattr(type(self), name), "extra_view", None), _ExtraView)
+        }
+        # An ID can contain slashes, so a route that begins with an ID also matches longer routes.
+        for name, declaration in sorted(declared.items(), key=lambda item: item[1].route.startswith("<")):
+            checked_view: Any = self.admin_site.admin_view(self._wrap_view(getattr(self, name), declaration))
+            checked_view.model_admin = self
+            url_name = f"{self.opts.app_label}_{self.opts.model_name}_{declaration.name}"
+            yield path(declaration.route, checked_view, name=url_name)
+
+    def _wrap_view(self, view: Callable[..., HttpResponseBase], declaration: _ExtraView) -> Any:
+        """Return the view with the checks of its declaration. A form that is submitted twice is processed once."""
 
         @wraps(view)
-        def submit(request: HttpRequest, /, *args: object, **kwargs: object) -> HttpResponseBase:
-            return submit_once_or_redirect(request, lambda: view(request, *args, **kwargs), keyed=keyed)
+        def submit(request: HttpRequest, /, **kwargs: Any) -> HttpResponseBase:
+            return submit_once_or_redirect(request, lambda: respond(request, **kwargs), keyed=declaration.keyed)
 
-        checked_view: Any = self.admin_site.admin_view(submit)
-        checked_view.model_admin = self
-        return path(route, checked_view, name=f"{self.opts.app_label}_{self.opts.model_name}_{name}")
+        def respond(request: HttpRequest, /, **kwargs: Any) -> HttpResponseBase:
+            if declaration.permissions:
+                require_permission(request, *declaration.permissions)
+            row = [self.get_row_or_404(request, kwargs.pop("object_id"))] if declaration.takes_row else []
+            if declaration.post_only and request.method != "POST":
+                return HttpResponseNotAllowed(["POST"])
+            return view(request, *row, **kwargs)
+
+        return submit
 
     def url(self, name: str, *args: object) -> str:
         """Return the URL of a page of this model, such as ``changelist`` or ``change``."""

@@ -91,7 +91,7 @@ def _search_models(
 ) -> Iterator[tuple[Model, str, Any]]:
     model_admins: Iterable[Any] = filter(accepts, admin.site._registry.values())
     for screen in sorted(model_admins, key=lambda screen: screen.palette_order):
-        if screen.get_search_fields(request) and screen.has_view_permission(request):
+        if screen.is_in_palette and screen.get_search_fields(request) and screen.has_view_permission(request):
             rows, _ = screen.get_search_results(request, screen.get_queryset(request), term)
             related = screen.list_select_related
             first_rows = list((rows.select_related(*related) if isinstance(related, tuple) else rows)[:ROWS_PER_MODEL])
