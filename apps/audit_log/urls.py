@@ -1,11 +1,9 @@
 from apps.audit_log.api.events import EventViewSet, create_timeline_viewset
 from apps.core.events.timelines import timelines
-from apps.core.rest.routing import api_path
+from apps.core.rest.routing import api_path, resource_paths
 
 urlpatterns = [
-    api_path("events.json", EventViewSet, get="list"),
-    api_path("events/count.json", EventViewSet, get="count"),
-    api_path("events/<id>.json", EventViewSet, get="retrieve"),
+    *resource_paths("events", EventViewSet, "list", "count", "retrieve"),
     *(
         api_path(f"{timeline.plural}/<{timeline.argument}>/events.json", create_timeline_viewset(timeline), get="list")
         for timeline in timelines.values()

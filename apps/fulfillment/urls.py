@@ -1,4 +1,4 @@
-from apps.core.rest.routing import api_path
+from apps.core.rest.routing import WITHOUT_COUNT, api_path, resource_paths
 from apps.fulfillment.api.events import FulfillmentEventViewSet
 from apps.fulfillment.api.fulfillment_order_views import (
     AssignedFulfillmentOrderViewSet,
@@ -17,10 +17,7 @@ FULFILLMENT_ORDER = "fulfillment_orders/<id>"
 EVENTS = "orders/<order_id>/fulfillments/<fulfillment_id>/events"
 
 urlpatterns = [
-    api_path("fulfillment_services.json", FulfillmentServiceViewSet, get="list", post="create"),
-    api_path(
-        "fulfillment_services/<id>.json", FulfillmentServiceViewSet, get="retrieve", put="update", delete="destroy"
-    ),
+    *resource_paths("fulfillment_services", FulfillmentServiceViewSet, *WITHOUT_COUNT),
     api_path("orders/<order_id>/fulfillment_orders.json", OrderFulfillmentOrderViewSet, get="list"),
     api_path("assigned_fulfillment_orders.json", AssignedFulfillmentOrderViewSet, get="list"),
     api_path("fulfillment_orders/set_fulfillment_orders_deadline.json", FulfillmentOrderViewSet, post="set_deadlines"),
@@ -45,9 +42,6 @@ urlpatterns = [
     api_path("fulfillments.json", FulfillmentViewSet, post="create"),
     api_path("fulfillments/<id>/cancel.json", FulfillmentViewSet, post="cancel"),
     api_path("fulfillments/<id>/update_tracking.json", FulfillmentViewSet, post="update_tracking"),
-    api_path("orders/<order_id>/fulfillments.json", OrderFulfillmentViewSet, get="list"),
-    api_path("orders/<order_id>/fulfillments/count.json", OrderFulfillmentViewSet, get="count"),
-    api_path("orders/<order_id>/fulfillments/<id>.json", OrderFulfillmentViewSet, get="retrieve"),
-    api_path(f"{EVENTS}.json", FulfillmentEventViewSet, get="list", post="create"),
-    api_path(f"{EVENTS}/<id>.json", FulfillmentEventViewSet, get="retrieve", delete="destroy"),
+    *resource_paths("orders/<order_id>/fulfillments", OrderFulfillmentViewSet, "list", "count", "retrieve"),
+    *resource_paths(EVENTS, FulfillmentEventViewSet, "list", "create", "retrieve", "destroy"),
 ]

@@ -1,9 +1,8 @@
-from apps.core.rest.routing import api_path
+from apps.core.rest.routing import WITHOUT_COUNT, api_path, resource_paths
 from apps.payments.api.payment_handlers import PaymentHandlerViewSet
 
 urlpatterns = [
-    api_path("payment_handlers.json", PaymentHandlerViewSet, get="list", post="create"),
-    api_path("payment_handlers/<id>.json", PaymentHandlerViewSet, get="retrieve", put="update", delete="destroy"),
+    *resource_paths("payment_handlers", PaymentHandlerViewSet, *WITHOUT_COUNT),
     api_path("payment_handlers/<id>/checkout_response.json", PaymentHandlerViewSet, get="checkout_response"),
     api_path("payment_handlers/<id>/redemptions.json", PaymentHandlerViewSet, post="redeem"),
 ]

@@ -1,8 +1,7 @@
-from apps.core.rest.routing import api_path
+from apps.core.rest.routing import api_path, resource_paths
 from apps.refunds.api.views import RefundViewSet
 
 urlpatterns = [
-    api_path("orders/<order_id>/refunds.json", RefundViewSet, get="list", post="create"),
+    *resource_paths("orders/<order_id>/refunds", RefundViewSet, "list", "create", "retrieve"),
     api_path("orders/<order_id>/refunds/calculate.json", RefundViewSet, post="calculate"),
-    api_path("orders/<order_id>/refunds/<id>.json", RefundViewSet, get="retrieve"),
 ]

@@ -1,8 +1,7 @@
-from apps.core.rest.routing import api_path
+from apps.core.rest.routing import api_path, resource_paths
 from apps.staff.api.users import UserViewSet
 
 urlpatterns = [
-    api_path("users.json", UserViewSet, get="list"),
+    *resource_paths("users", UserViewSet, "list", "retrieve"),
     api_path("users/current.json", UserViewSet, get="current"),
-    api_path("users/<id>.json", UserViewSet, get="retrieve"),
 ]

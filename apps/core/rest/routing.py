@@ -1,11 +1,12 @@
 """URL routes for the REST API, resolved with one dictionary lookup.
 
-An app's ``urls.py`` contains routes such as ``api_path("script_tags/<id>.json", ScriptTagViewSet, get="retrieve")``.
+An app's ``urls.py`` contains the standard routes of its resources (``resource_paths``) and additional routes such as
+``api_path("orders/<id>/close.json", OrderViewSet, post="close")``.
 Ids in paths are decimal numbers of at most 64 bits; any other path is a 404.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from django.urls import ResolverMatch, URLPattern, URLResolver, path, register_converter
@@ -15,6 +16,12 @@ from django.urls.resolvers import RoutePattern
 from apps.core.rest.viewsets import ApiView
 
 _ARGUMENT = re.compile(r"<id:(\w+)>")
+_STANDARD_ACTIONS = {
+    "": {"get": "list", "post": "create"},
+    "/count": {"get": "count"},
+    "/<id>": {"get": "retrieve", "put": "update", "delete": "destroy"},
+}
+WITHOUT_COUNT = ("list", "create", "retrieve", "update", "destroy")
 
 
 class IdConverter:
@@ -43,6 +50,14 @@ def api_path(pattern: str, view: type[ApiView], **actions: str) -> URLPattern:
     The pattern is the path after the version. ``<id>`` is the resource's own id, ``<blog_id>`` is the id of a parent.
     """
     return path(pattern.replace("<", "<id:"), view.as_view(dict(actions)))
+
+
+def resource_paths(prefix: str, view: type[ApiView], *actions: str) -> Iterator[URLPattern]:
+    """Yield the URL patterns of a resource for the named standard actions, by default for all of them."""
+    for suffix, standard in _STANDARD_ACTIONS.items():
+        served = {method: action for method, action in standard.items() if not actions or action in actions}
+        if served:
+            yield api_path(f"{prefix}{suffix}.json", view, **served)
 
 
 class VersionedResolver(URLResolver):
