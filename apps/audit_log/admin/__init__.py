@@ -1,3 +1,1 @@
 from apps.audit_log.admin.audit_log import EventAdmin
-
-__all__ = ["EventAdmin"]

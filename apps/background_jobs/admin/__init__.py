@@ -1,3 +1,1 @@
 from apps.background_jobs.admin.jobs import JobAdmin
-
-__all__ = ["JobAdmin"]

@@ -1,3 +1,1 @@
 from apps.bulk_edits.models.edits import BulkEdit, EditedRow, target_labels
-
-__all__ = ["BulkEdit", "EditedRow", "target_labels"]

@@ -53,5 +53,3 @@ for kind in (CustomCollection, SmartCollection):
     )
 # Manual positions are deleted with the product. Staff do not know these rows, so the delete page hides them.
 hidden_models.add(ManualPlace)
-
-__all__ = ["CustomCollectionAdmin", "ProductAdmin", "SmartCollectionAdmin", "VariantAdmin"]

@@ -1,17 +1,3 @@
 from apps.catalog.models.collections import Collect, Collection, CustomCollection, ManualPlace, SmartCollection
 from apps.catalog.models.products import Product, ProductImage, ProductOption, ProductRank, ProductTag
 from apps.catalog.models.variants import Variant
-
-__all__ = (
-    "Collect",
-    "Collection",
-    "CustomCollection",
-    "ManualPlace",
-    "Product",
-    "ProductImage",
-    "ProductOption",
-    "ProductRank",
-    "ProductTag",
-    "SmartCollection",
-    "Variant",
-)

@@ -11,5 +11,3 @@ delete_labels.add(
     DeleteLabel(Asset, gettext_lazy("file"), gettext_lazy("files")),
     DeleteLabel(AssetVersion, gettext_lazy("earlier version of a file"), gettext_lazy("earlier versions of files")),
 )
-
-__all__ = ["articles", "mobile", "script_tags", "store_files", "themes"]

@@ -3,18 +3,3 @@ from apps.content.models.files import FileContent, StoreFile
 from apps.content.models.mobile import MobilePlatformApplication
 from apps.content.models.script_tags import ScriptCopy, ScriptTag
 from apps.content.models.themes import Asset, AssetVersion, Theme
-
-__all__ = [
-    "Article",
-    "ArticleTag",
-    "ArticleVersion",
-    "Asset",
-    "AssetVersion",
-    "Blog",
-    "FileContent",
-    "MobilePlatformApplication",
-    "ScriptCopy",
-    "ScriptTag",
-    "StoreFile",
-    "Theme",
-]

@@ -7,18 +7,3 @@ payload (exact and case-sensitive). This package does not depend on domain model
 
 from apps.core.search_query.nodes import And, Comparator, Kind, Node, Not, Or, Term, iterate_terms, render_query
 from apps.core.search_query.parser import QuerySyntaxError, parse_query, parse_search
-
-__all__ = (
-    "And",
-    "Comparator",
-    "Kind",
-    "Node",
-    "Not",
-    "Or",
-    "QuerySyntaxError",
-    "Term",
-    "iterate_terms",
-    "parse_query",
-    "parse_search",
-    "render_query",
-)

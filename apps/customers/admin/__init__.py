@@ -9,5 +9,3 @@ delete_labels.add(
     DeleteLabel(ConsentChange, gettext_lazy("marketing consent entry"), gettext_lazy("marketing consent entries")),
     DeleteLabel(Invitation, gettext_lazy("invitation"), gettext_lazy("invitations")),
 )
-
-__all__ = ["CustomerAdmin"]

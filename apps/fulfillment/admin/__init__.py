@@ -27,5 +27,3 @@ delete_labels.add(
 )
 # The delete page already lists the order's line items, so listing the rows that refer to line items would be redundant.
 hidden_models.add(FulfillmentLine, FulfillmentOrderLine)
-
-__all__ = ["fulfillment_queue", "order_page", "services"]

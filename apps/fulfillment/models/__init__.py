@@ -9,17 +9,3 @@ from apps.fulfillment.models.orders import (
     MerchantRequest,
 )
 from apps.fulfillment.models.services import FulfillmentService, Pull, PullAttempt
-
-__all__ = [
-    "STATES",
-    "Fulfillment",
-    "FulfillmentEvent",
-    "FulfillmentHold",
-    "FulfillmentLine",
-    "FulfillmentOrder",
-    "FulfillmentOrderLine",
-    "FulfillmentService",
-    "MerchantRequest",
-    "Pull",
-    "PullAttempt",
-]

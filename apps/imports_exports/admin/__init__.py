@@ -1,4 +1,2 @@
 from apps.imports_exports.admin.exports import ExportAdmin
 from apps.imports_exports.admin.imports import ImportAdmin
-
-__all__ = ["ExportAdmin", "ImportAdmin"]

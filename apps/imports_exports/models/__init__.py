@@ -7,13 +7,3 @@ from apps.imports_exports.models.files import (
     ImportedRow,
     resource_labels,
 )
-
-__all__ = [
-    "EXPORTS",
-    "IMPORTS",
-    "Export",
-    "Format",
-    "Import",
-    "ImportedRow",
-    "resource_labels",
-]

@@ -10,5 +10,3 @@ grants.add(
     allow("products", "v", "inventory.location", "inventory.stockmovement"),
     allow("products", "vc", "inventory.inventoryitem"),
 )
-
-__all__ = ["InventoryItemAdmin", "LocationAdmin", "StockMovementAdmin"]

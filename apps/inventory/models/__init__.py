@@ -8,5 +8,3 @@ from apps.inventory.models.inventory import (
     Location,
     StockMovement,
 )
-
-__all__ = ["HS_CODE", "MAX_AVAILABLE", "InventoryItem", "InventoryLevel", "Location", "StockMovement"]

@@ -1,3 +1,1 @@
 from apps.metafields.admin.metafields import MetafieldAdmin
-
-__all__ = ["MetafieldAdmin"]

@@ -1,3 +1,1 @@
 from apps.metafields.models.metafields import Metafield
-
-__all__ = ["Metafield"]

@@ -10,5 +10,3 @@ delete_labels.add(
     DeleteLabel(Transaction, gettext_lazy("recorded payment"), gettext_lazy("recorded payments")),
     DeleteLabel(Comment, gettext_lazy("comment"), gettext_lazy("comments")),
 )
-
-__all__ = ["dashboard_cards", "orders"]

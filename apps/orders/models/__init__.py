@@ -9,16 +9,3 @@ from apps.orders.models.orders import (
     OrderCounter,
 )
 from apps.orders.models.transactions import Transaction
-
-__all__ = [
-    "ACCEPTED",
-    "EDITABLE",
-    "Comment",
-    "LineItem",
-    "MoneyColumn",
-    "OpenOrder",
-    "Order",
-    "OrderCounter",
-    "ShippingLine",
-    "Transaction",
-]

@@ -1,3 +1,1 @@
 from apps.payments.admin import payment_handlers
-
-__all__ = ["payment_handlers"]

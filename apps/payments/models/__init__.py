@@ -1,3 +1,1 @@
 from apps.payments.models.payment_handlers import PaymentHandlerConfig, TokenRedemption, WalletShop
-
-__all__ = ["PaymentHandlerConfig", "TokenRedemption", "WalletShop"]

@@ -14,5 +14,3 @@ from apps.refunds.models import (
 delete_labels.add(DeleteLabel(Refund, gettext_lazy("refund"), gettext_lazy("refunds")))
 # These rows belong to refunds. The delete page lists only the refunds.
 hidden_models.add(OrderAdjustment, RefundDuty, RefundLineItem, RefundPayment, RefundShippingLine)
-
-__all__ = ["order_page", "refunds"]

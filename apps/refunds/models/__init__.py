@@ -8,14 +8,3 @@ from apps.refunds.models.refunds import (
     RefundReason,
     RefundShippingLine,
 )
-
-__all__ = [
-    "BogusMovement",
-    "OrderAdjustment",
-    "Refund",
-    "RefundDuty",
-    "RefundLineItem",
-    "RefundPayment",
-    "RefundReason",
-    "RefundShippingLine",
-]

@@ -12,5 +12,3 @@ grants.add(
     allow("edit_private_apps", "vc", "shops.installation"),
     allow("edit_private_apps", "vad", "shops.accesstoken"),
 )
-
-__all__ = ["AppAdmin", "InstallationAdmin", "ShopAdmin"]

@@ -1,3 +1,1 @@
 from apps.staff.admin.members import MembershipAdmin
-
-__all__ = ["MembershipAdmin"]

@@ -4,5 +4,3 @@ from apps.core.tenancy.permissions import allow, grants
 from apps.webhooks.admin import deliveries, subscriptions
 
 grants.add(allow("applications", "vc", "webhooks.subscription", "webhooks.delivery"))
-
-__all__ = ["deliveries", "subscriptions"]

@@ -3,15 +3,3 @@
 from apps.webhooks.models.deliveries import Attempt, Delivery, Endpoint, Host, Payload, Pending
 from apps.webhooks.models.runs import DeliveryRun
 from apps.webhooks.models.subscriptions import Health, Subscription
-
-__all__ = [
-    "Attempt",
-    "Delivery",
-    "DeliveryRun",
-    "Endpoint",
-    "Health",
-    "Host",
-    "Payload",
-    "Pending",
-    "Subscription",
-]

@@ -16,21 +16,3 @@ from apps.core.tenancy.models.memberships import Membership
 from apps.core.tenancy.models.panel import ListColumns, SavedView, SentForm
 from apps.core.tenancy.models.shops import DOMAIN, Shop
 from apps.core.tenancy.models.users import User, UserManager
-
-__all__ = [
-    "DOMAIN",
-    "TOKEN_PREFIX",
-    "AccessToken",
-    "App",
-    "Installation",
-    "ListColumns",
-    "Membership",
-    "SavedView",
-    "SentForm",
-    "Shop",
-    "User",
-    "UserManager",
-    "generate_token",
-    "get_app_actor",
-    "hash_token",
-]
