@@ -11,9 +11,8 @@ from apps.core.i18n.messages import Message, join_errors
 
 
 class DomainError(Exception):
-    """Raised when a business rule does not allow an operation. ``code`` is a stable identifier for clients."""
+    """Raised when a business rule does not allow an operation."""
 
-    code = "refused"
     field = "base"
     status = 422
 
@@ -41,7 +40,6 @@ class DomainError(Exception):
 class RowDeleted(DomainError):
     """Raised when a row was deleted in the meantime. The REST API responds with 404."""
 
-    code = "gone"
     status = 404
 
     def __init__(self) -> None:
@@ -50,5 +48,3 @@ class RowDeleted(DomainError):
 
 class TransitionRefused(DomainError):
     """Raised when the current status does not allow the transition."""
-
-    code = "transition_refused"

@@ -26,11 +26,11 @@ _BATCH = 100
 
 
 class SelectionRefused(DomainError):
-    code = "bulk_rows_refused"
+    pass
 
 
 class WrongEditState(TransitionRefused):
-    code = "bulk_edit_not_ready"
+    pass
 
 
 @transaction.atomic

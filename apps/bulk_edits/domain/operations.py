@@ -52,7 +52,7 @@ ROUNDINGS: dict[str, tuple[Decimal, Decimal]] = {
 
 
 class ValueRefused(DomainError):
-    code = "bulk_value_refused"
+    pass
 
 
 def get_roundings(currency: str) -> list[str]:

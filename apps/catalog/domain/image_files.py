@@ -193,7 +193,6 @@ _SALT = "catalog.staged-picture"
 
 
 class StagedImageUnavailable(DomainError):
-    code = "not_staged"
     field = "pictures"
 
 

@@ -28,7 +28,6 @@ MAX_IMAGES = 250
 
 
 class TooManyImages(DomainError):
-    code = "too_many_images"
     field = "image"
 
 

@@ -25,7 +25,6 @@ COLUMNS = ("option1", "option2", "option3")
 
 
 class OptionsRefused(DomainError):
-    code = "options_refused"
     field = "options"
 
 

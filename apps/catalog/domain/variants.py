@@ -37,17 +37,15 @@ _StoredValues = Mapping[int, Mapping[str, object]]
 
 
 class TooManyVariants(DomainError):
-    code = "too_many_variants"
+    pass
 
 
 class LastVariant(DomainError):
-    code = "last_variant"
+    pass
 
 
 class UnknownRow(DomainError):
     """Raised when a request refers to a row that does not belong to the product."""
-
-    code = "unknown_row"
 
 
 @transaction.atomic

@@ -42,18 +42,15 @@ _COMMENT = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
 
 
 class AssetRefused(DomainError):
-    code = "asset_refused"
     field = "asset"
 
 
 class AssetNotFound(DomainError):
-    code = "asset_not_found"
     field = "asset"
     status = 404
 
 
 class EditConflict(DomainError):
-    code = "asset_edit_conflict"
     field = "asset"
     status = 409
 

@@ -29,24 +29,23 @@ _COPY_BATCH = 500
 
 
 class TooManyThemes(DomainError):
-    code = "too_many_themes"
+    pass
 
 
 class NotPublishable(DomainError):
-    code = "theme_not_publishable"
     field = "role"
 
 
 class NotDeletable(DomainError):
-    code = "theme_not_deletable"
+    pass
 
 
 class NotCopyable(DomainError):
-    code = "theme_not_copyable"
+    pass
 
 
 class NotRetryable(DomainError):
-    code = "theme_not_retryable"
+    pass
 
 
 @transaction.atomic

@@ -28,7 +28,6 @@ _RETRY_SECONDS = 5.0
 class StorageFailed(DomainError):
     """Raised when the file storage is unavailable or full, or has lost a file. The error is logged."""
 
-    code = "storage_failed"
     status = 503
 
 

@@ -21,7 +21,6 @@ MAX_SECONDS = 10.0
 class UploadRefused(DomainError):
     """Raised when an image is missing or invalid, or cannot be downloaded."""
 
-    code = "picture_refused"
     field = "image"
 
 

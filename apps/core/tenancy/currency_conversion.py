@@ -54,7 +54,6 @@ ROUNDINGS: dict[str, str] = {
 
 
 class InvalidPresentment(DomainError):
-    code = "presentment_refused"
     field = "presentment_currencies"
 
 

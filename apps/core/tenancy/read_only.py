@@ -49,7 +49,7 @@ _ALLOWED_OPERATIONS: dict[str, dict[str, str | bool]] = {
 
 
 class TableBusy(DomainError):
-    code = "still_in_use"
+    pass
 
 
 def writable_shops(shop: str = "shop") -> Q:

@@ -62,21 +62,20 @@ MAX_BCC = 10
 
 
 class AccountAlreadyActive(TransitionRefused):
-    code = "account_already_enabled"
+    pass
 
 
 class AccountsDisabled(DomainError):
-    code = "accounts_disabled"
+    pass
 
 
 class AccountNotActive(TransitionRefused):
-    code = "account_not_active"
+    pass
 
 
 class ActivationLinkInvalid(DomainError):
     """Raised when an activation link is wrong, used, replaced or expired. The message does not say which."""
 
-    code = "activation_link_dead"
     status = 410
 
     def __init__(self) -> None:
@@ -84,12 +83,10 @@ class ActivationLinkInvalid(DomainError):
 
 
 class PasswordRefused(DomainError):
-    code = "password_refused"
     field = "password"
 
 
 class InviteRefused(DomainError):
-    code = "invite_refused"
     field = "customer_invite"
 
 

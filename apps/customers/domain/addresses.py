@@ -26,16 +26,14 @@ MAX_LISTED_ADDRESSES = 10
 
 
 class AddressRefused(DomainError):
-    code = "address_refused"
     field = "address"
 
 
 class DefaultAddressNeeded(DomainError):
-    code = "default_address_needed"
+    pass
 
 
 class UnknownAddress(DomainError):
-    code = "unknown_address"
     field = "address_ids"
 
 

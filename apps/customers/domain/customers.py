@@ -36,8 +36,6 @@ _SET_DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id =
 
 
 class CustomerHasOrders(DomainError):
-    code = "customer_has_orders"
-
     def __init__(self) -> None:
         super().__init__(_("Error deleting customer"))
 

@@ -28,7 +28,6 @@ from apps.customers.models import SEARCH_COLUMNS, Customer
 class BeingErased(DomainError):
     """Raised when a customer's personal data is being erased, because the erasure could miss the change."""
 
-    code = "customer_being_erased"
     field = "customer"
 
 
@@ -65,8 +64,6 @@ _NAMED = define_message("customers.named", "{customer} (customer {number})")
 
 class ContactsDisagree(DomainError):
     """Raised when email and phone belong to different customers. Only staff may see the message, which names both."""
-
-    code = "customer_keys_disagree"
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ _MERGED_MESSAGE = define_message("customers.merged", "Customer {merged} was merg
 
 
 class MergeInProgress(MergeRefused):
-    code = "merge_under_way"
+    pass
 
 
 class _RowsAdded(Exception):

@@ -35,7 +35,7 @@ _NO_MERGE_FIELD = define_text("customers.no_merge_field", "is not a merge field"
 
 
 class MergeRefused(DomainError):
-    code = "merge_refused"
+    pass
 
 
 class Side(StrEnum):

@@ -31,7 +31,6 @@ ACCOUNTS_OFF = define_text("customers.accounts_off", "customer accounts are disa
 
 
 class CustomerRefused(DomainError):
-    code = "customer_refused"
     field = "customer"
 
 

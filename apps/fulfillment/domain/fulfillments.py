@@ -33,12 +33,11 @@ PARTS = "line_items_by_fulfillment_order"
 
 
 class FulfillmentRefused(DomainError):
-    code = "fulfillment_refused"
     field = PARTS
 
 
 class NotCancellable(TransitionRefused):
-    code = "fulfillment_not_cancellable"
+    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,6 @@ from apps.orders.models import LineItem, Order
 
 
 class FulfillmentDataRefused(DomainError):
-    code = "fulfillments_refused"
     field = "fulfillments"
 
 

@@ -23,12 +23,11 @@ MAX_LENGTH = 2048
 
 
 class TrackingRefused(DomainError):
-    code = "tracking_refused"
     field = "tracking_info"
 
 
 class NotTrackable(TransitionRefused):
-    code = "fulfillment_cancelled"
+    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ _UNKNOWN = define_text("imports.columns_unknown", "The first line contains no kn
 
 
 class MappingRefused(DomainError):
-    code = "mapping_refused"
+    pass
 
 
 class ColumnMapping(TypedDict):

@@ -31,7 +31,6 @@ GRACE = timedelta(days=1)
 class NotStored(DomainError):
     """Raised when the storage is full or unavailable. A partly stored file is deleted."""
 
-    code = "file_not_stored"
     field = "file"
     status = 503
 

@@ -45,24 +45,19 @@ ABANDONED_AFTER = timedelta(days=7)
 
 
 class FileRefused(DomainError):
-    code = "file_refused"
     field = "file"
 
 
 class ImportNotValidated(TransitionRefused):
     """Raised when an import is not validated yet or was already confirmed."""
 
-    code = "import_not_checked"
-
 
 class ColumnsNotMappable(TransitionRefused):
     """Raised when columns are mapped while the import is not waiting for confirmation."""
 
-    code = "import_not_mapped"
-
 
 class UnknownColumns(DomainError):
-    code = "import_unknown_columns"
+    pass
 
 
 def get_file_format(name: str) -> Format:

@@ -49,7 +49,7 @@ class UnreadableCell(ValueError):
 
 
 class RowRefused(DomainError):
-    code = "row_refused"
+    pass
 
 
 @dataclass(frozen=True, slots=True)

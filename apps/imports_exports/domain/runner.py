@@ -45,7 +45,7 @@ LEASE = timedelta(seconds=60)
 
 
 class ImportBusy(DomainError):
-    code = "import_busy"
+    pass
 
 
 class ImportLeaseLost(Exception):

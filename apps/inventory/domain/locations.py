@@ -27,17 +27,15 @@ deactivation_objections = Registry[str, ObjectionSource]("objections to deactiva
 
 
 class LocationInUse(TransitionRefused):
-    code = "location_still_needed"
+    pass
 
 
 class LocationLimitReached(DomainError):
-    code = "location_limit_reached"
+    pass
 
 
 class ServiceLocation(DomainError):
     """Raised when staff or an app may not change the location of a fulfillment service."""
-
-    code = "service_location"
 
 
 @transaction.atomic

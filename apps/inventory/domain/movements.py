@@ -52,21 +52,18 @@ _CHANGE = (
 
 
 class OutOfStock(DomainError):
-    code = "out_of_stock"
     field = "available"
 
 
 class NotStocked(DomainError):
-    code = "not_stocked"
+    pass
 
 
 class LocationInactive(DomainError):
-    code = "location_inactive"
     field = "location_id"
 
 
 class QuantityOutOfRange(DomainError):
-    code = "quantity_out_of_range"
     field = "available"
 
 

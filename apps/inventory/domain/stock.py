@@ -55,13 +55,11 @@ _LOCK_LEVEL = CompiledModelQuery(
 
 
 class LastLevel(DomainError):
-    code = "last_level"
+    pass
 
 
 class NotShared(DomainError):
     """Raised when an item would be stocked at two locations, but one location does not share its items."""
-
-    code = "not_shared"
 
 
 @transaction.atomic

@@ -26,8 +26,6 @@ CellKey = tuple[int, int]
 class CellsRefused(DomainError):
     """Raised when cells cannot be saved. ``cells`` has the reasons."""
 
-    code = "cells_refused"
-
     def __init__(self, cells: Mapping[CellKey, str]) -> None:
         super().__init__(_("Nothing was saved. Correct the marked cells."))
         self.cells = dict(cells)
@@ -35,8 +33,6 @@ class CellsRefused(DomainError):
 
 class FormOutdated(DomainError):
     """Raised when the field names of a form are invalid, for example because their format has changed."""
-
-    code = "form_outdated"
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,21 +33,18 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class BadMetafields(DomainError):
-    code = "bad_metafields"
     field = "metafields"
 
 
 class NameTaken(DomainError):
     """Raised when the owner already has a metafield with this namespace and key."""
 
-    code = "metafield_name_taken"
     field = "key"
 
 
 class IdTaken(DomainError):
     """Raised when another owner already has a value of type ``id``. These values are unique per owner type."""
 
-    code = "metafield_id_taken"
     field = "value"
 
 

@@ -71,14 +71,12 @@ _COLUMNS = (*totals.TOTAL_COLUMNS, "tax_lines", "discount_applications")
 
 
 class EditRefused(DomainError):
-    code = "edit_refused"
     field = "line_items"
 
 
 class EditConflict(EditRefused):
     """Raised when the order has changed since the caller read it."""
 
-    code = "order_changed_meanwhile"
     field = "base"
     status = 409
 

@@ -42,7 +42,6 @@ _EVENT_MESSAGE = define_message("orders.payment", "{kind} of {amount} ({status})
 
 
 class PaymentRefused(DomainError):
-    code = "payment_refused"
     field = "amount"
 
 

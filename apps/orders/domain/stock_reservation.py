@@ -27,7 +27,6 @@ StockKey = tuple[int, int]
 class NotEnoughStock(DomainError):
     """Raised when a variant has too little stock and must not be oversold."""
 
-    code = "not_enough_stock"
     field = "line_items"
 
 

@@ -26,15 +26,14 @@ _REOPENED = define_text("orders.reopened", "Order reopened")
 
 
 class NotCancellable(TransitionRefused):
-    code = "order_not_cancellable"
+    pass
 
 
 class NotReopenable(TransitionRefused):
-    code = "order_not_openable"
+    pass
 
 
 class RefundsUnavailable(DomainError):
-    code = "no_refunds"
     field = "amount"
 
 

@@ -44,17 +44,14 @@ UNSET: Final = Unset.UNSET
 
 
 class OrderUpdateRefused(DomainError):
-    code = "change_refused"
+    pass
 
 
 class OrderNotDeletable(DomainError):
     """Raised when a gateway moved money for an order, which is then needed for bookkeeping."""
 
-    code = "order_not_deletable"
-
 
 class CommentRefused(DomainError):
-    code = "comment_refused"
     field = "comment"
 
 

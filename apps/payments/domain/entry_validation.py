@@ -30,7 +30,7 @@ Finding = tuple[str, str]
 
 
 class EntryRefused(DomainError):
-    code = "payment_handler_refused"
+    pass
 
 
 def validate_entry(entry: ReadOnlyAttrs) -> None:

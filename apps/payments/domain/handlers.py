@@ -32,11 +32,10 @@ _IN_ENTRY = {
 
 
 class HandlerInUse(DomainError):
-    code = "payment_handler_in_use"
+    pass
 
 
 class WalletShopTaken(DomainError):
-    code = "wallet_shop_taken"
     field = "config.shop_id"
 
 

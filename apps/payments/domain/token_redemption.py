@@ -22,7 +22,7 @@ _INSTRUMENT = "payment_instrument"
 
 
 class TokenNotRedeemable(DomainError):
-    code = "token_not_redeemable"
+    pass
 
 
 @transaction.atomic

@@ -54,7 +54,6 @@ Kind = OrderAdjustment.Kind
 
 
 class RefundNotPermitted(DomainError):
-    code = "refund_not_permitted"
     status = 403
 
 
@@ -69,14 +68,12 @@ def check_may_refund(actor: str) -> None:
 
 
 class TooManyRefunds(RefundRefused):
-    code = "too_many_refunds"
     status = 429
 
 
 class NotBackdatable(RefundRefused):
     """Raised when ``processed_at`` is in the future, or is in the past and the caller may not backdate refunds."""
 
-    code = "not_backdatable"
     field = "processed_at"
 
 

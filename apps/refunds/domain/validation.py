@@ -22,7 +22,7 @@ NOT_ORDER_CURRENCY = "is not one of the order's currencies"
 
 
 class RefundRefused(DomainError):
-    code = "refund_refused"
+    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,16 +27,15 @@ grant_callbacks = Registry[str, Callable[[Installation], None]]("grant callbacks
 
 
 class ScopeUnknown(DomainError):
-    code = "scope_unknown"
     field = "scopes"
 
 
 class AppRetired(DomainError):
-    code = "app_retired"
+    pass
 
 
 class NotInstalled(DomainError):
-    code = "not_installed"
+    pass
 
 
 def generate_api_key() -> str:

@@ -25,7 +25,7 @@ Changes = dict[str, list[Any]]
 
 
 class AppStillInstalled(DomainError):
-    code = "app_still_at_work"
+    pass
 
 
 @transaction.atomic

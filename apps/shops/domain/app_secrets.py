@@ -22,7 +22,6 @@ MAX_GRACE = timedelta(days=7)
 
 
 class InvalidGracePeriod(DomainError):
-    code = "grace_refused"
     field = "grace"
 
 

@@ -23,7 +23,6 @@ _ENGLISH = Locale("en")
 
 
 class UnknownCountry(DomainError):
-    code = "unknown_country"
     field = "country"
 
 

@@ -31,11 +31,11 @@ Status = AppPurchase.Status
 
 
 class InvalidPurchase(DomainError):
-    code = "purchase_refused"
+    pass
 
 
 class AlreadyDecided(DomainError):
-    code = "purchase_already_decided"
+    pass
 
 
 @transaction.atomic

@@ -29,7 +29,6 @@ currency_objections = Registry[str, Callable[[Shop, str], str | None]]("currency
 
 
 class CurrencyChangeRefused(DomainError):
-    code = "currency_refused"
     field = "currency"
 
 

@@ -25,7 +25,6 @@ shop_initializers = Registry[str, ShopInitializer]("shop initializers")
 
 
 class DomainTaken(DomainError):
-    code = "domain_taken"
     field = "domain"
 
 

@@ -19,31 +19,27 @@ from apps.core.tenancy.permissions import NAMES, Level, Levels
 
 
 class AlreadyMember(DomainError):
-    code = "already_here"
     field = "email"
 
 
 class OwnMembership(DomainError):
-    code = "own_place"
+    pass
 
 
 class OwnerProtected(DomainError):
-    code = "owner_protected"
+    pass
 
 
 class LastOwner(DomainError):
-    code = "last_owner"
+    pass
 
 
 class PermissionsExceeded(DomainError):
-    code = "beyond_your_own"
     field = "permissions"
 
 
 class WorksElsewhere(DomainError):
     """Raised when a user cannot be deactivated, because the user also works in other shops."""
-
-    code = "works_elsewhere"
 
 
 def find_user_by_name(name: str) -> User | None:

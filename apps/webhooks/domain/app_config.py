@@ -55,8 +55,6 @@ _LEGACY_PRIVACY_KEYS = {
 class ConfigRefused(DomainError):
     """Raised when the file cannot be applied. The message names the location in the file."""
 
-    code = "configuration_refused"
-
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionEntry:

@@ -30,8 +30,6 @@ NO_SUCH_DELIVERY = "Webhook delivery does not exist"
 class SubscriptionRefused(DomainError):
     """Raised when values of a subscription are invalid. The keys of ``errors`` are names of ``Subscription`` fields."""
 
-    code = "subscription_refused"
-
     @property
     def full_messages(self) -> list[tuple[str, str]]:
         """Return pairs of a field and an error message that is a full sentence."""
@@ -39,7 +37,6 @@ class SubscriptionRefused(DomainError):
 
 
 class TopicScopeMissing(DomainError):
-    code = "scope_needed"
     field = "topic"
     status = 403
 

@@ -50,8 +50,6 @@ REPLAYABLE_STATES = (Delivery.State.HELD, Delivery.State.DEAD)
 class ReplayRefused(DomainError):
     """Raised when deliveries cannot be replayed. The keys of ``errors`` are ``since``, ``until`` and ``base``."""
 
-    code = "replay_refused"
-
 
 class ResendRefused(DomainError):
     """Raised when a delivery cannot be sent again. The only key of ``errors`` is ``base``."""

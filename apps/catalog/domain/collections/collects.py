@@ -19,12 +19,10 @@ _BATCH = 500
 
 
 class ProductNotFound(DomainError):
-    code = "product_not_found"
     field = "product_id"
 
 
 class CollectionNotFound(DomainError):
-    code = "collection_not_found"
     field = "collection_id"
 
 

@@ -34,7 +34,6 @@ NO_IMAGE = {
 class UnknownProducts(DomainError):
     """Raised when a product does not exist in the shop or is not in the collection."""
 
-    code = "unknown_products"
     field = "products"
 
 

@@ -52,7 +52,6 @@ RELATIONS = tuple(dict.fromkeys([*TEXT, *NUMBERS]))
 
 
 class RulesRefused(DomainError):
-    code = "rules_refused"
     field = "rules"
 
 

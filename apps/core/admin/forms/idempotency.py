@@ -33,8 +33,6 @@ _SIGNER = Signer(salt="panel.form")
 
 
 class AlreadySubmitted(DomainError):
-    code = "sent_before"
-
     def __init__(self, result: str) -> None:
         """Create the error with the URL that the first submission was redirected to."""
         super().__init__(
@@ -49,11 +47,9 @@ class AlreadySubmitted(DomainError):
 class InvalidFormKey(DomainError):
     """Raised when the form key is missing or belongs to another user."""
 
-    code = "not_ours"
-
 
 class SubmissionInProgress(DomainError):
-    code = "still_working"
+    pass
 
 
 def create_form_key(request: HttpRequest) -> str:

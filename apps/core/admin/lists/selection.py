@@ -19,7 +19,7 @@ from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class InvalidSelection(DomainError):
-    code = "rows_refused"
+    pass
 
 
 def get_selected_ids(request: HttpRequest, rows: QuerySet[ShopOwned], *, limit: int) -> list[int]:

@@ -30,7 +30,6 @@ NOTHING_STOCKED = gettext_noop("No items are stocked at this location.")
 
 
 class NotMovable(DomainError):
-    code = "not_movable"
     field = "new_location_id"
 
 

@@ -44,12 +44,11 @@ _REMOVAL_ORDER = list(RequestStatus.values)
 
 
 class QuantitiesRefused(DomainError):
-    code = "units_refused"
     field = LINES
 
 
 class AcceptedByService(TransitionRefused):
-    code = "fulfillment_taken_on"
+    pass
 
 
 def lock_fulfillment_order(fulfillment_order: FulfillmentOrder) -> FulfillmentOrder:

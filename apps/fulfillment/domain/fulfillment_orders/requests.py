@@ -23,7 +23,6 @@ Answer = MerchantRequest.Answer
 
 
 class UnknownLines(DomainError):
-    code = "unknown_lines"
     field = "line_items"
 
 

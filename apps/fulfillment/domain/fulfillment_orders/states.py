@@ -154,8 +154,6 @@ TABLE: tuple[TransitionRule, ...] = (
 class NotPossible(TransitionRefused):
     """Raised when the state of the fulfillment order does not allow the action."""
 
-    code = "fulfillment_order_state"
-
     def __init__(self, action: Action, state: State, managed_by: ManagedBy) -> None:
         location = "a fulfillment service's location" if managed_by is ManagedBy.SERVICE else "a location of the shop"
         status, request = state

@@ -30,12 +30,10 @@ STATUS_FIELDS = ("status", "request_status")
 
 
 class NotInTheFuture(DomainError):
-    code = "not_in_the_future"
     field = "new_fulfill_at"
 
 
 class UnknownFulfillmentOrders(DomainError):
-    code = "unknown_fulfillment_orders"
     field = "fulfillment_order_ids"
 
 

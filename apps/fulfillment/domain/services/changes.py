@@ -59,19 +59,16 @@ class InventoryAction(TextChoices):
 
 
 class ServiceNameTaken(DomainError):
-    code = "service_name_taken"
     field = "name"
 
 
 class CallbackRefused(DomainError):
-    code = "callback_refused"
     field = "callback_url"
 
 
 class DestinationRefused(DomainError):
     """Raised when the destination can't take over inventory or fulfillment orders."""
 
-    code = "destination_refused"
     field = "location_id"
 
 

@@ -61,7 +61,7 @@ class Superseded(Exception):
 
 
 class PullNotSupported(DomainError):
-    code = "pull_not_supported"
+    pass
 
 
 def plan_pulls(service: FulfillmentService, *, at: datetime) -> None:

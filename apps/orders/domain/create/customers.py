@@ -23,7 +23,6 @@ from apps.orders.models import Order
 
 
 class OrderCustomerRefused(DomainError):
-    code = "buyer_refused"
     field = "customer"
 
 

@@ -33,7 +33,7 @@ IMPLIED_TRANSACTIONS: dict[str, tuple[str, ...]] = {
 
 
 class OrderRefused(DomainError):
-    code = "order_refused"
+    pass
 
 
 @dataclass

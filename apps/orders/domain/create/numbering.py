@@ -17,7 +17,6 @@ _OUR_NAME = re.compile(r"#([1-9][0-9]{3,8})", re.ASCII)
 
 
 class CurrencyChanged(DomainError):
-    code = "currency_changed"
     field = "currency"
     status = 409
 
