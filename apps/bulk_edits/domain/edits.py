@@ -25,23 +25,15 @@ DRAFT_RETENTION, RETENTION = timedelta(days=1), timedelta(days=90)
 _BATCH = 100
 
 
-class SelectionRefused(DomainError):
-    pass
-
-
-class WrongEditState(TransitionRefused):
-    pass
-
-
 @transaction.atomic
 def create_draft(kind: EditTarget, ids: Sequence[int], *, actor: str, at: datetime) -> BulkEdit:
     """Create a draft for selected rows.
 
     Raises:
-        SelectionRefused: If there are no rows, or more than ``MAX_ROWS``.
+        DomainError: If there are no rows, or more than ``MAX_ROWS``.
     """
     if not 0 < len(ids) <= MAX_ROWS:
-        raise SelectionRefused(_("Select 1 to {limit} rows.").format(limit=format(MAX_ROWS, ",")))
+        raise DomainError(_("Select 1 to {limit} rows.").format(limit=format(MAX_ROWS, ",")))
     edit = BulkEdit(
         shop=get_current_shop(), kind=kind.name, ids=sorted(ids), total=len(ids), actor=actor, created_at=at
     )
@@ -54,10 +46,10 @@ def plan_edit(edit: BulkEdit, operations: Attrs, *, actor: str, at: datetime) ->
     """Save the operations, and the results of a dry run that applies the operations to the first rows.
 
     Raises:
-        WrongEditState: If the edit has already started.
+        TransitionRefused: If the edit has already started.
     """
     if not BulkEdit.objects.filter(pk=edit.pk, state=State.DRAFT).update(operations=operations, actor=actor):
-        raise WrongEditState(_("This bulk edit has already started."))
+        raise TransitionRefused(_("This bulk edit has already started."))
     EditedRow.objects.filter(edit=edit, dry=True).delete()
     for pk in edit.ids[:PREVIEW_ROWS]:
         save_result(edit, pk, try_change(edit_targets[edit.kind], pk, operations, actor=actor, at=at), is_dry_run=True)
@@ -83,11 +75,11 @@ def start_edit(edit: BulkEdit, *, actor: str, at: datetime) -> None:
     """Start the edit.
 
     Raises:
-        WrongEditState: If the edit has already started or has no operations.
+        TransitionRefused: If the edit has already started or has no operations.
     """
     ready = BulkEdit.objects.filter(pk=edit.pk, state=State.DRAFT).exclude(operations={})
     if not ready.update(state=State.RUNNING, actor=actor, started_at=at):
-        raise WrongEditState(_("This bulk edit has already started or contains no changes."))
+        raise TransitionRefused(_("This bulk edit has already started or contains no changes."))
     record_event(STARTED, edit, actor=actor, at=at, changes={"kind": [None, edit.kind], "rows": [None, edit.total]})
     jobs.enqueue(RUN_TASK, actor=actor, edit_id=edit.pk)
 
@@ -97,10 +89,10 @@ def stop_edit(edit: BulkEdit, *, actor: str, at: datetime) -> None:
     """Stop a running edit. Remaining rows stay unchanged.
 
     Raises:
-        WrongEditState: If the edit is not running.
+        TransitionRefused: If the edit is not running.
     """
     if not BulkEdit.objects.filter(pk=edit.pk, state=State.RUNNING).update(state=State.STOPPED, finished_at=at):
-        raise WrongEditState(_("This bulk edit is not running."))
+        raise TransitionRefused(_("This bulk edit is not running."))
     record_event(STOPPED, edit, actor=actor, at=at)
 
 
@@ -109,11 +101,11 @@ def start_undo(edit: BulkEdit, *, actor: str, at: datetime) -> None:
     """Start undoing the edit, except for rows that were changed later.
 
     Raises:
-        WrongEditState: If the edit has not ended or was already undone.
+        TransitionRefused: If the edit has not ended or was already undone.
     """
     ended = BulkEdit.objects.filter(pk=edit.pk, state__in=(State.DONE, State.STOPPED, State.FAILED))
     if not ended.update(state=State.UNDOING, problem=""):
-        raise WrongEditState(_("This bulk edit is still running or has already been undone."))
+        raise TransitionRefused(_("This bulk edit is still running or has already been undone."))
     record_event(UNDONE, edit, actor=actor, at=at)
     jobs.enqueue(UNDO_TASK, actor=actor, edit_id=edit.pk)
 

@@ -192,10 +192,6 @@ TICKET_MAX_AGE = ORPHAN_MIN_AGE - timedelta(hours=2)
 _SALT = "catalog.staged-picture"
 
 
-class StagedImageUnavailable(DomainError):
-    field = "pictures"
-
-
 def sign_ticket(image: StoredImage) -> str:
     """Return a signed ticket that identifies a stored image until a product uses the image."""
     return signing.dumps([image.shop_id, image.key, image.name, image.width, image.height], salt=_SALT, compress=True)
@@ -205,12 +201,12 @@ def load_staged_image(ticket: str, shop_id: int) -> StoredImage:
     """Return the stored image that a ticket identifies.
 
     Raises:
-        StagedImageUnavailable: The ticket is invalid, expired or from another shop, or the image is already in use.
+        DomainError: The ticket is invalid, expired or from another shop, or the image is already in use.
     """
     try:
         ticket_shop_id, key, name, width, height = signing.loads(ticket, salt=_SALT, max_age=TICKET_MAX_AGE)
     except (signing.BadSignature, ValueError) as error:
-        raise StagedImageUnavailable(_("The uploaded image has expired. Upload it again.")) from error
+        raise DomainError(_("The uploaded image has expired. Upload it again."), field="pictures") from error
     if ticket_shop_id != shop_id or ProductImage.objects.filter(key=key).exists():
-        raise StagedImageUnavailable(_("The uploaded image is already in use. Upload it again."))
+        raise DomainError(_("The uploaded image is already in use. Upload it again."), field="pictures")
     return StoredImage(shop_id, key, name, width, height)

@@ -44,20 +44,8 @@ MAX_BYTES = 200 * 1024 * 1024
 ABANDONED_AFTER = timedelta(days=7)
 
 
-class FileRefused(DomainError):
-    field = "file"
-
-
 class ImportNotValidated(TransitionRefused):
     """Raised when an import is not validated yet or was already confirmed."""
-
-
-class ColumnsNotMappable(TransitionRefused):
-    """Raised when columns are mapped while the import is not waiting for confirmation."""
-
-
-class UnknownColumns(DomainError):
-    pass
 
 
 def get_file_format(name: str) -> Format:
@@ -66,14 +54,14 @@ def get_file_format(name: str) -> Format:
         return Format.CSV
     if ending in {"jsonl", "ndjson", "json"}:
         return Format.JSON_LINES
-    raise FileRefused(_("must end in .csv or .jsonl"))
+    raise DomainError(_("must end in .csv or .jsonl"), field="file")
 
 
 def save_upload(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Import:
     """Save an uploaded file. The caller must then call ``enqueue_validation`` or ``run_import``.
 
     Raises:
-        FileRefused: If the file is empty, too large, or has an unknown format.
+        DomainError: If the file is empty, too large, or has an unknown format.
         NotStored: If the storage fails.
     """
     form = get_file_format(name)
@@ -82,9 +70,9 @@ def save_upload(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Impo
         digest.update(chunk)
         size += len(chunk)
         if size > MAX_BYTES:
-            raise FileRefused(too_large(MAX_BYTES))
+            raise DomainError(too_large(MAX_BYTES), field="file")
     if not size:
-        raise FileRefused(_("is empty"))
+        raise DomainError(_("is empty"), field="file")
     file.seek(0)
     import_job = Import(shop=get_current_shop(), name=name[-255:], format=form, digest=digest.hexdigest(), actor=actor)
     store_file(import_job.path, file)
@@ -110,13 +98,13 @@ def start_import(import_job: Import, *, without_unknown: bool = False, actor: st
 
     Raises:
         ImportNotValidated: If the file is not validated yet or was already confirmed.
-        UnknownColumns: If there are unknown columns that the user has not agreed to ignore.
+        DomainError: If there are unknown columns that the user has not agreed to ignore.
     """
     if import_job.problem:
         raise ImportNotValidated(import_job.problem)
     if import_job.unknown and not without_unknown:
         text = _("Confirm that these columns will be ignored: {names}")
-        raise UnknownColumns(text.format(names=", ".join(import_job.unknown)))
+        raise DomainError(text.format(names=", ".join(import_job.unknown)))
     if not Import.objects.filter(pk=import_job.pk, state=State.CHECKED).update(state=State.IMPORTING, done=0):
         raise ImportNotValidated(_("This file is not waiting for confirmation"))
     record_event(CONFIRMED, import_job, actor=actor, at=at)
@@ -143,7 +131,7 @@ def map_columns(import_job: Import, *, kind: str, names: Mapping[str, str], acto
 
     Raises:
         MappingRefused: If two columns have the same name, or the grouping column is missing.
-        ColumnsNotMappable: If the import is not waiting for confirmation.
+        TransitionRefused: If the import is not waiting for confirmation.
     """
     check_mapping(names.values(), get_importers()[kind])
     mapping: ColumnMapping = {"kind": kind, "columns": {column: name for column, name in names.items() if name}}
@@ -151,7 +139,7 @@ def map_columns(import_job: Import, *, kind: str, names: Mapping[str, str], acto
     if not waiting.update(
         mapping=mapping, state=State.CHECKING, done=0, total=0, counts={}, unknown=[], passed_over=[], problem=""
     ):
-        raise ColumnsNotMappable(_("This file is not waiting for confirmation"))
+        raise TransitionRefused(_("This file is not waiting for confirmation"))
     ImportedRow.objects.filter(file=import_job, dry=True).delete()
     record_event(MAPPED, import_job, actor=actor, at=at, changes={"kind": [None, kind]})
     jobs.enqueue(VALIDATE_TASK, actor=actor, import_id=import_job.pk)

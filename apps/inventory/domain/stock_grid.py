@@ -31,10 +31,6 @@ class CellsRefused(DomainError):
         self.cells = dict(cells)
 
 
-class FormOutdated(DomainError):
-    """Raised when the field names of a form are invalid, for example because their format has changed."""
-
-
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A submitted quantity. ``expected`` is the quantity that the page showed, or None if the item was not stocked."""
@@ -55,7 +51,7 @@ def get_submitted_cells(data: Mapping[str, str]) -> dict[CellKey, tuple[int | No
         if name.startswith("cell-") and (text := value.strip()):
             match = _CELL.fullmatch(name)
             if match is None:
-                raise FormOutdated(_("This form is no longer valid. Nothing has been changed. Reload the page."))
+                raise DomainError(_("This form is no longer valid. Nothing has been changed. Reload the page."))
             cells[int(match[1]), int(match[2])] = (int(match[3]) if match[3] else None, text)
     return cells
 

@@ -51,10 +51,6 @@ class OrderNotDeletable(DomainError):
     """Raised when a gateway moved money for an order, which is then needed for bookkeeping."""
 
 
-class CommentRefused(DomainError):
-    field = "comment"
-
-
 def clean_order_values(attrs: ReadOnlyAttrs) -> tuple[Attrs, Errors]:
     """Return the normalized order values and the errors. In text columns, None means blank."""
     cleaned = {name: ("" if value is None and name in TEXT_COLUMNS else value) for name, value in attrs.items()}
@@ -151,11 +147,11 @@ def add_comment(order: Order, text: str, *, actor: str, at: datetime) -> Comment
     """
     body = text.strip()
     if not body:
-        raise CommentRefused(BLANK)
+        raise DomainError(BLANK, field="comment")
     if "\0" in body:
-        raise CommentRefused(INVALID)
+        raise DomainError(INVALID, field="comment")
     if len(body) > Comment.LONGEST:
-        raise CommentRefused(too_long(Comment.LONGEST))
+        raise DomainError(too_long(Comment.LONGEST), field="comment")
     row: Comment = Comment.objects.create(shop=get_current_shop(), order=order, body=body, actor=actor, created_at=at)
     record_event("orders/comment", order, actor=actor, at=at)
     return row

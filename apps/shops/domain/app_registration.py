@@ -24,10 +24,6 @@ from apps.shops.models import AuthorizationCode, RetiringSecret
 Changes = dict[str, list[Any]]
 
 
-class AppStillInstalled(DomainError):
-    pass
-
-
 @transaction.atomic
 def register_app(values: Mapping[str, Any], *, owner: Shop | None, actor: str, at: datetime) -> App:
     """Register an app of a shop or, without an owner, of the operator.
@@ -75,7 +71,7 @@ def delete_registration(app: App, *, actor: str, at: datetime) -> None:
     Past events still show the app's name, and pending webhooks are still signed and delivered.
 
     Raises:
-        AppStillInstalled: A shop has the app installed.
+        DomainError: A shop has the app installed.
     """
     locked_app = get_for_update(App, app.pk)
     with all_shops_scope():
@@ -88,7 +84,7 @@ def delete_registration(app: App, *, actor: str, at: datetime) -> None:
             "The app is installed in {count} shops. Uninstall it there first.",
             installation_count,
         )
-        raise AppStillInstalled(template.format(count=installation_count))
+        raise DomainError(template.format(count=installation_count))
     if locked_app.retired_at is not None:
         return
     RetiringSecret.objects.filter(app=locked_app).delete()

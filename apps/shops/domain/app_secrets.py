@@ -21,10 +21,6 @@ GRACE = timedelta(hours=24)
 MAX_GRACE = timedelta(days=7)
 
 
-class InvalidGracePeriod(DomainError):
-    field = "grace"
-
-
 def generate_secret() -> str:
     return f"bks_{secrets.token_urlsafe(32)}"
 
@@ -36,10 +32,10 @@ def rotate_secret(app: App, *, grace: timedelta = GRACE, at: datetime) -> str:
     The function also updates ``app``. A grace period of zero revokes all old secrets immediately.
 
     Raises:
-        InvalidGracePeriod: The grace period is not between zero and seven days.
+        DomainError: The grace period is not between zero and seven days.
     """
     if not timedelta(0) <= grace <= MAX_GRACE:
-        raise InvalidGracePeriod(gettext_noop("must be between 0 and 7 days"))
+        raise DomainError(gettext_noop("must be between 0 and 7 days"), field="grace")
     locked_app = get_for_update(App, app.pk, no_key=True)
     if grace:
         RetiringSecret.objects.create(app=locked_app, secret=locked_app.api_secret, until=at + grace, created_at=at)

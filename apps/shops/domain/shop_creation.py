@@ -24,20 +24,16 @@ ShopInitializer = Callable[[Shop, datetime], None]
 shop_initializers = Registry[str, ShopInitializer]("shop initializers")
 
 
-class DomainTaken(DomainError):
-    field = "domain"
-
-
 @transaction.atomic
 def create_shop(*, domain: str, name: str, email: str, actor: str, at: datetime, **settings: object) -> Shop:
     """Create a shop with its initial rows. ``settings`` are additional fields of ``Shop``.
 
     Raises:
-        DomainTaken: Another shop has the domain.
+        DomainError: Another shop has the domain.
         ValidationError: A value is invalid.
     """
     if Shop.objects.filter(domain=domain).exists():
-        raise DomainTaken(TAKEN)
+        raise DomainError(TAKEN, field="domain")
     shop = Shop(domain=domain, name=name, email=email, handle=_find_free_handle(domain), created_at=at, **settings)
     shop.full_clean()
     _check_codes(shop)

@@ -18,28 +18,8 @@ from apps.core.tenancy.models import AccessToken, Membership, Shop, User
 from apps.core.tenancy.permissions import NAMES, Level, Levels
 
 
-class AlreadyMember(DomainError):
-    field = "email"
-
-
-class OwnMembership(DomainError):
-    pass
-
-
-class OwnerProtected(DomainError):
-    pass
-
-
 class LastOwner(DomainError):
     pass
-
-
-class PermissionsExceeded(DomainError):
-    field = "permissions"
-
-
-class WorksElsewhere(DomainError):
-    """Raised when a user cannot be deactivated, because the user also works in other shops."""
 
 
 def find_user_by_name(name: str) -> User | None:
@@ -79,8 +59,8 @@ def invite_member(
     A permission name in both lists gets full access.
 
     Raises:
-        AlreadyMember: The user already is a staff member of the shop.
-        PermissionsExceeded: The new permissions exceed the permissions of ``by``.
+        DomainError: The user already is a staff member of the shop.
+        DomainError: The new permissions exceed the permissions of ``by``.
     """
     levels = _build_levels(permissions, view_only)
     _check_grant({}, levels, by)
@@ -88,7 +68,7 @@ def invite_member(
     if user is None:
         user = User.objects.create_user(email, first_name=first_name, last_name=last_name)
     if Membership.rows().filter(user=user).exists():
-        raise AlreadyMember(_("is already a staff member of this shop"))
+        raise DomainError(_("is already a staff member of this shop"), field="email")
     membership = Membership(shop=shop, user=user)
     changes = {"permissions": [[], _filter_by_level(levels, Level.FULL)], **_apply_levels(membership, levels)}
     membership.save()
@@ -103,9 +83,9 @@ def change_permissions(
     """Set a staff member's full and view-only permissions. A permission name in both lists gets full access.
 
     Raises:
-        OwnMembership: ``by`` changes their own membership and is not an operator.
-        OwnerProtected: The staff member is an account owner and ``by`` is not an operator.
-        PermissionsExceeded: A changed permission exceeds the level of ``by``.
+        DomainError: ``by`` changes their own membership and is not an operator.
+        DomainError: The staff member is an account owner and ``by`` is not an operator.
+        DomainError: A changed permission exceeds the level of ``by``.
     """
     membership = _lock_membership(membership)
     _check_changeable(membership, by)
@@ -123,11 +103,11 @@ def set_owner(membership: Membership, *, owner: bool, by: User, at: datetime) ->
     """Grant or revoke account ownership. Only operators may do this.
 
     Raises:
-        OwnerProtected: ``by`` is not an operator.
+        DomainError: ``by`` is not an operator.
         LastOwner: The shop would have no account owner.
     """
     if not by.is_superuser:
-        raise OwnerProtected(_("Only operators can change account owners."))
+        raise DomainError(_("Only operators can change account owners."))
     membership = _lock_membership(membership)
     if membership.account_owner == owner:
         return
@@ -145,8 +125,8 @@ def remove_member(membership: Membership, *, by: User, at: datetime) -> None:
     """Delete a membership and revoke the user's tokens in the shop.
 
     Raises:
-        OwnMembership: ``by`` removes their own membership and is not an operator.
-        OwnerProtected: The user is an account owner and ``by`` is not an operator.
+        DomainError: ``by`` removes their own membership and is not an operator.
+        DomainError: The user is an account owner and ``by`` is not an operator.
         LastOwner: The user is the only account owner.
     """
     membership = _lock_membership(membership)
@@ -164,14 +144,14 @@ def set_active(membership: Membership, *, active: bool, by: User, at: datetime) 
     Deactivation also revokes the user's tokens in the shop.
 
     Raises:
-        OwnMembership: ``by`` changes their own account and is not an operator.
-        OwnerProtected: The user is an account owner and ``by`` is not an operator.
-        WorksElsewhere: The user works in other shops and ``by`` is not an operator.
+        DomainError: ``by`` changes their own account and is not an operator.
+        DomainError: The user is an account owner and ``by`` is not an operator.
+        DomainError: The user works in other shops and ``by`` is not an operator.
     """
     membership = _lock_membership(membership)
     _check_changeable(membership, by)
     if not by.is_superuser and _works_elsewhere(membership):
-        raise WorksElsewhere(
+        raise DomainError(
             _(
                 "This staff member also works in other shops and can't be deactivated here. Remove the staff member "
                 "from this shop instead."
@@ -199,9 +179,9 @@ def _check_changeable(membership: Membership, by: User) -> None:
     if by.is_superuser:
         return
     if membership.user_id == by.pk:
-        raise OwnMembership(_("You can't change your own permissions or membership. Ask another staff member."))
+        raise DomainError(_("You can't change your own permissions or membership. Ask another staff member."))
     if membership.account_owner:
-        raise OwnerProtected(_("Only operators can change an account owner."))
+        raise DomainError(_("Only operators can change an account owner."))
 
 
 def _check_last_owner(membership: Membership) -> None:
@@ -215,7 +195,7 @@ def _check_grant(before: Levels, after: Levels, by: User) -> None:
     higher = {name: max(before.get(name, Level.NONE), after.get(name, Level.NONE)) for name in changed}
     if exceeding := sorted(name for name, level in higher.items() if level > grantable_levels.get(name, Level.NONE)):
         template = _("cannot be granted or revoked because you do not have them: {names}")
-        raise PermissionsExceeded(template.format(names=", ".join(exceeding)))
+        raise DomainError(template.format(names=", ".join(exceeding)), field="permissions")
 
 
 def _build_levels(permissions: Iterable[str], view_only: Iterable[str]) -> Levels:
