@@ -24,19 +24,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--check", action="store_true", help="fail if a file is out of date; write nothing")
-        parser.add_argument("--postman", action="store_true", help="only the Postman collection")
-        parser.add_argument("--changelog", action="store_true", help="only the API changes per version")
 
     def handle(self, *args: object, **options: object) -> None:
-        texts = {}
-        everything = not (options["postman"] or options["changelog"])
-        if everything:
-            texts[DOCUMENT_PATH] = _to_json(get_latest_document())
-        if everything or options["postman"]:
-            texts[POSTMAN_PATH] = _to_json(build_collection(get_latest_document()), sort_keys=False)
-        if everything or options["changelog"]:
-            introduction = CHANGELOG_PATH.read_text().partition(MARKER)[0]
-            texts[CHANGELOG_PATH] = f"{introduction}{MARKER}\n\n{render_changelog()}"
+        introduction = CHANGELOG_PATH.read_text().partition(MARKER)[0]
+        texts = {
+            DOCUMENT_PATH: _to_json(get_latest_document()),
+            POSTMAN_PATH: _to_json(build_collection(get_latest_document()), sort_keys=False),
+            CHANGELOG_PATH: f"{introduction}{MARKER}\n\n{render_changelog()}",
+        }
         for path, text in texts.items():
             if not options["check"]:
                 path.write_text(text)
