@@ -22,8 +22,7 @@ _shop_shape = partial(build_resource_schema, ShopSerializer)
 
 def _shop_payload(instance: Model, version: str) -> dict[str, object]:
     shop = instance if isinstance(instance, Shop) else get_current_shop()
-    payload: dict[str, object] = get_read_plan(ShopSerializer, version).read_one(shop.pk, RenderContext(shop, version))
-    return payload
+    return get_read_plan(ShopSerializer, version).read_one(shop.pk, RenderContext(shop, version))
 
 
 def _scopes_payload(instance: Model, version: str) -> dict[str, object]:

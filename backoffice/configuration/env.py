@@ -170,8 +170,7 @@ def convert_database_url(url: str) -> dict[str, Any]:
 
 
 def get_email_settings(name: str, default: str) -> dict[str, Any]:
-    settings: dict[str, Any] = Env.email_url_config(get_url(name, default, Env.EMAIL_SCHEMES, bare=Env.EMAIL_SCHEMES))
-    return settings
+    return Env.email_url_config(get_url(name, default, Env.EMAIL_SCHEMES, bare=Env.EMAIL_SCHEMES))
 
 
 def get_brokers(name: str) -> dict[str, str]:

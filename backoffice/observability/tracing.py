@@ -96,8 +96,7 @@ def trace_application(application: WSGIApplication) -> WSGIApplication:
 
     def start(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         _get_provider()
-        response: Iterable[bytes] = traced(environ, start_response)
-        return response
+        return traced(environ, start_response)
 
     return start
 

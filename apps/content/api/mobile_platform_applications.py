@@ -54,8 +54,7 @@ class MobilePlatformApplicationSerializer(ResourceSerializer[MobilePlatformAppli
 
     def validate_across_fields(self, attrs: Attrs, instance: MobilePlatformApplication | None, errors: Errors) -> None:
         def value(name: str, default: V) -> V:
-            current: V = attrs.get(name, getattr(instance, name, default))
-            return current
+            return attrs.get(name, getattr(instance, name, default))
 
         field_errors = mobile_apps.validate_mobile_app(
             platform=value("platform", ""),

@@ -57,8 +57,7 @@ def find_active_job(*tasks: str, **arguments: Any) -> Job | None:
     lookups = {f"arguments__{name}": value for name, value in arguments.items()}
     names = [name for task in tasks for name in get_all_names(task)]
     jobs = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING), task__in=names, **lookups)
-    job: Job | None = jobs.order_by("due_at", "pk").first()
-    return job
+    return jobs.order_by("due_at", "pk").first()
 
 
 def get_stalled_since(job: Job | None) -> datetime | None:

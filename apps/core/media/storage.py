@@ -116,8 +116,7 @@ def get_content_storage() -> Storage:
 def read_file(storage: Storage, path: str) -> bytes | None:
     """Return the bytes of a file, or None if it does not exist."""
     with suppress(FileNotFoundError), storage.open(path) as file:
-        data: bytes = file.read()
-        return data
+        return file.read()
     return None
 
 

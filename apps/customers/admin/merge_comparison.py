@@ -59,5 +59,4 @@ def find_duplicates(customer: Customer) -> QuerySet[Customer]:
         )
         names = {"first_name": customer.first_name, "last_name": customer.last_name}
         condition |= Q(**names, pk__in=Address.objects.filter(zip__in=zips).values("customer"))
-    matches: QuerySet[Customer] = rows.filter(condition).order_by("-pk")
-    return matches
+    return rows.filter(condition).order_by("-pk")

@@ -55,8 +55,7 @@ def find_erasure_job(customer_id: int) -> Job | None:
     jobs = Job.objects.filter(
         state__in=_UNFINISHED, task__in=get_all_names(ERASE_TASK), arguments__customer_id=customer_id
     )
-    job: Job | None = jobs.order_by("due_at", "pk").first()
-    return job
+    return jobs.order_by("due_at", "pk").first()
 
 
 def run_erasure_job(job: Job, **arguments: Any) -> None:

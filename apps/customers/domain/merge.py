@@ -114,10 +114,9 @@ def check_mergeable(keep: Customer, other: Customer, job: Job | None = None) -> 
 
 def find_merge_job(customer_id: int) -> Job | None:
     involved = Q(arguments__keep_id=customer_id) | Q(arguments__other_id=customer_id)
-    job: Job | None = (
+    return (
         Job.objects.filter(involved, state__in=_UNFINISHED, task__in=get_all_names(MERGE_TASK)).order_by("pk").first()
     )
-    return job
 
 
 def get_merged_ids(customer_id: int) -> list[int]:

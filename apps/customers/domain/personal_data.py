@@ -121,8 +121,7 @@ def get_part_ids(customer: Customer, name: str) -> list[int]:
 
 
 def _get_metafields(customer: Customer) -> QuerySet[Metafield]:
-    rows: QuerySet[Metafield] = Metafield.objects.filter(owner_resource="customer", owner_id=customer.pk)
-    return rows
+    return Metafield.objects.filter(owner_resource="customer", owner_id=customer.pk)
 
 
 @transaction.atomic
@@ -244,8 +243,7 @@ def _get_ids(rows: QuerySet[Any]) -> set[int]:
 
 
 def _find_failed_jobs(customer: Customer) -> QuerySet[Job]:
-    rows: QuerySet[Job] = Job.objects.filter(build_mention_filter(("error",), get_identifying_words(customer)))
-    return rows
+    return Job.objects.filter(build_mention_filter(("error",), get_identifying_words(customer)))
 
 
 def get_identifying_words(customer: Customer) -> list[str]:

@@ -245,8 +245,7 @@ def clear_erased_text(job: Job, **_: object) -> None:
 
 def _changed_so_far(cursor: CursorWrapper) -> int:
     cursor.execute("SELECT total_changes()")
-    changed: int = cursor.fetchone()[0]
-    return changed
+    return cursor.fetchone()[0]
 
 
 def narrow_by_index(text: str, column: str) -> Q:

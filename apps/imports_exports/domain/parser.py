@@ -62,8 +62,7 @@ class DuplicateIndex:
     def find(self, kind: str, key: str) -> tuple[str, int] | None:
         """Return the first key and the line of the object with a key, or None if the key is unknown."""
         query = "SELECT first, line FROM seen WHERE kind = ? AND key = ?"
-        row: tuple[str, int] | None = self._keys.execute(query, (kind, key)).fetchone()
-        return row
+        return self._keys.execute(query, (kind, key)).fetchone()
 
 
 def parse_file(file: IO[bytes], file_format: str, mapping: ColumnMapping | None = None) -> Iterator[ImportRow]:

@@ -109,8 +109,7 @@ def get_imports_to_lock(customer: Customer) -> QuerySet[Import]:
 
     An erasure locks these rows before customers, as workers do, so that no deadlock can occur.
     """
-    rows: QuerySet[Import] = Import.objects.all()
-    return rows
+    return Import.objects.all()
 
 
 def redact_files(customer: Customer, actor: str, at: datetime) -> None:

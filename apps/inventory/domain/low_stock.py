@@ -80,5 +80,4 @@ def _mark_batch(last: tuple[int, int]) -> list[tuple[int, int]]:
 
 
 def _get_threshold() -> int | None:
-    threshold: int | None = Shop.objects.values_list("low_stock_at", flat=True).get(pk=get_current_shop().pk)
-    return threshold
+    return Shop.objects.values_list("low_stock_at", flat=True).get(pk=get_current_shop().pk)

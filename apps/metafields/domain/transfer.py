@@ -11,8 +11,7 @@ from apps.metafields.models import Metafield
 
 
 def get_owner_metafields(kind: OwnerType, owner_id: int) -> QuerySet[Metafield]:
-    rows: QuerySet[Metafield] = Metafield.objects.filter(owner_resource=kind.resource, owner_id=owner_id)
-    return rows
+    return Metafield.objects.filter(owner_resource=kind.resource, owner_id=owner_id)
 
 
 @transaction.atomic

@@ -75,8 +75,7 @@ class OrderForm(PanelForm[Order]):
         self.initial.setdefault("billing_same", self._stored_address("billing") == self._stored_address("shipping"))
 
     def _stored_address(self, kind: str) -> Attrs | None:
-        address: Attrs | None = getattr(self.instance, f"{kind}_address")
-        return address
+        return getattr(self.instance, f"{kind}_address")
 
     def clean(self) -> Values | None:
         cleaned = super().clean() or self.cleaned_data

@@ -181,8 +181,7 @@ class TransactionViewSet(ShopViewSet[Transaction]):
     parents = {"order_id": Order}
 
     def get_extra_body_properties(self, version: str) -> Schema:
-        schema: Schema = build_object_schema(get_transaction_members(), version)["properties"]
-        return schema
+        return build_object_schema(get_transaction_members(), version)["properties"]
 
     def get_validated_attributes(self, instance: Transaction | None = None) -> Attrs:
         return validate_members(get_transaction_members(), dict(self.unwrap_body("transaction")))

@@ -20,8 +20,7 @@ from apps.orders.models import Order
 def lock_order_customer(customer_id: int | None) -> Customer | None:
     if customer_id is None:
         return None
-    customer: Customer | None = Customer.objects.select_for_update(of=("self",)).filter(pk=customer_id).first()
-    return customer
+    return Customer.objects.select_for_update(of=("self",)).filter(pk=customer_id).first()
 
 
 def get_spent_amount(order: Order) -> Decimal:
@@ -86,8 +85,7 @@ def remove_order_from_customer(order_id: int, spent: Decimal, customer_id: int |
 
 
 def get_customer_orders(customer_id: int) -> QuerySet[Order]:
-    orders: QuerySet[Order] = Order.objects.filter(customer_id=customer_id)
-    return orders
+    return Order.objects.filter(customer_id=customer_id)
 
 
 def move_orders(orders: Sequence[Order], keep_id: int, other_id: int, actor: str, at: datetime) -> None:

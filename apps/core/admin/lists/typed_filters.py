@@ -167,8 +167,7 @@ class NumbersFilter(_RangeFilter[int]):
     mode = "numeric"
 
     def parse_input(self, text: str) -> int:
-        number: int = forms.IntegerField(min_value=0, max_value=MAX_INTEGER).clean(text)
-        return number
+        return forms.IntegerField(min_value=0, max_value=MAX_INTEGER).clean(text)
 
     def format_value(self, value: int) -> str:
         return formats.format_integer(value)

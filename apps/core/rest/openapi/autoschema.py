@@ -201,5 +201,4 @@ def _component_name(view: ApiView) -> str:
 def _register_component(registry: ComponentRegistry, name: str, schema: Schema) -> Schema:
     component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, schema=schema, object=name)
     registry.register_on_missing(component)
-    ref: Schema = component.ref
-    return ref
+    return component.ref

@@ -81,8 +81,7 @@ class _Operation:
 
     @property
     def success_schema(self) -> Schema:
-        schema: Schema = self.success[1]["content"]["application/json"]["schema"]
-        return schema
+        return self.success[1]["content"]["application/json"]["schema"]
 
     @property
     def noun(self) -> str:
@@ -110,8 +109,7 @@ class _Operation:
         reference = schema.get("$ref")
         if reference is None:
             return schema
-        resolved: Schema = self.document["components"]["schemas"][reference.rsplit("/", 1)[1]]
-        return resolved
+        return self.document["components"]["schemas"][reference.rsplit("/", 1)[1]]
 
 
 def add_operation_texts(document: Schema, version: str) -> None:

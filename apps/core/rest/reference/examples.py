@@ -24,8 +24,7 @@ class Example(TypedDict):
 
 @cache
 def _load_examples() -> dict[str, dict[str, Example]]:
-    examples: dict[str, dict[str, Example]] = orjson.loads(EXAMPLES_PATH.read_bytes())
-    return examples
+    return orjson.loads(EXAMPLES_PATH.read_bytes())
 
 
 def get_example(operation_id: str, version: str) -> Example | None:

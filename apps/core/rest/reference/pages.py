@@ -204,8 +204,7 @@ class _Reader:
 
 
 def _content(response: Schema) -> Schema:
-    schema: Schema = response["content"]["application/json"]["schema"]
-    return schema
+    return response["content"]["application/json"]["schema"]
 
 
 def _find_references(schema: Any) -> list[str]:
@@ -222,8 +221,7 @@ def _find_references(schema: Any) -> list[str]:
 def _inner(schema: Schema) -> Schema:
     """Return the schema of the object in a field, or of the items if the field is a list."""
     if "items" in schema:
-        items: Schema = schema["items"]
-        return items
+        return schema["items"]
     either = [option for option in schema.get("oneOf", ()) if "properties" in option or "$ref" in option]
     return either[0] if either else schema
 

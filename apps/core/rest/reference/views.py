@@ -82,8 +82,7 @@ def _cacheable_response(request: HttpRequest, body: bytes, content_type: str) ->
     etag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
     response = HttpResponse(body, content_type=content_type, headers={"ETag": etag})
     response["Cache-Control"] = "public, max-age=300"
-    result: HttpResponse = get_conditional_response(request, etag=etag, response=response) or response
-    return result
+    return get_conditional_response(request, etag=etag, response=response) or response
 
 
 @lru_cache(maxsize=512)

@@ -184,5 +184,4 @@ def apply_filters(filterset: type[ResourceFilter], parameters: dict[str, str], q
     bound = filterset(parameters, queryset=queryset)
     if not bound.is_valid():
         raise BadRequest({name: str(messages[0]) for name, messages in bound.errors.items()})
-    matches: QuerySet[M] = bound.qs
-    return matches
+    return bound.qs

@@ -195,7 +195,7 @@ def create_fulfillment_order_like(
     request: RequestStatus = RequestStatus.UNSUBMITTED,
 ) -> FulfillmentOrder:
     """Create a fulfillment order for the same order and with the same delivery method, but without lines."""
-    new_order: FulfillmentOrder = FulfillmentOrder.objects.create(
+    return FulfillmentOrder.objects.create(
         shop=get_current_shop(),
         assigned_location=location,
         status=status,
@@ -203,7 +203,6 @@ def create_fulfillment_order_like(
         created_at=at,
         **{name: getattr(fulfillment_order, name) for name in _COPIED_FIELDS},
     )
-    return new_order
 
 
 def remove_quantities(lines: LineQuantities) -> None:
