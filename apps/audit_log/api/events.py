@@ -61,9 +61,6 @@ class EventSerializer(ResourceSerializer[Event]):
     description = ComputedField(_message, "topic", "message", "subject_label")
     path = ComputedField(_path, "topic", "subject_id")
 
-    class Meta:
-        model = Event
-
 
 class EventPlan(ReadPlan):
     """Reads the names of all actors with two additional queries."""
@@ -123,11 +120,9 @@ class EventFilter(ResourceFilter):
 
 
 class EventViewSet(ShopViewSet[Event]):
-    model = Event
     serializer_class = EventSerializer
     filterset_class = EventFilter
     singular = "event"
-    plural = "events"
     order = ("id",)
 
     def get_read_plan(self) -> ReadPlan:

@@ -28,7 +28,7 @@ from apps.catalog.domain.collections.membership import (
     get_collection_products,
 )
 from apps.catalog.domain.image_files import StoredImage, get_image_url
-from apps.catalog.models import Collection, CustomCollection, Product, SmartCollection
+from apps.catalog.models import Collection, Product, SmartCollection
 from apps.core.i18n.error_messages import INVALID, NOT_IN_LIST, at_most_ids
 from apps.core.media.uploads import UploadRefused
 from apps.core.rest.exceptions import BadRequest, Unprocessable
@@ -50,7 +50,6 @@ class ProductCountViewSet(ShopViewSet[Collection]):
     """Base class for views that add the number of products to responses with a single collection."""
 
     singular = "collection"
-    plural = "collections"
     scope = "products"
     order = ("title", "id")
     version_columns = ("version",)
@@ -153,20 +152,16 @@ def _without_current_url(image: RequestData, collection: Collection) -> RequestD
 
 class CustomCollectionViewSet(_KindViewSet):
     kind = Collection.Kind.CUSTOM
-    model = CustomCollection
     serializer_class = CustomCollectionSerializer
     filterset_class = CustomCollectionFilter
     singular = "custom_collection"
-    plural = "custom_collections"
 
 
 class SmartCollectionViewSet(_KindViewSet):
     kind = Collection.Kind.SMART
-    model = SmartCollection
     serializer_class = SmartCollectionSerializer
     filterset_class = SmartCollectionFilter
     singular = "smart_collection"
-    plural = "smart_collections"
     request_bodies = {"arrange": {"type": "object"}}
     responses = {"arrange": {"type": "object", "maxProperties": 0}}
 
@@ -195,7 +190,6 @@ class CollectionProductViewSet(ShopViewSet[Product]):
     model = Product
     serializer_class = ProductSummarySerializer
     singular = "product"
-    plural = "products"
     version_columns = ("version",)
     collections: type[Collection] = Collection
 

@@ -17,9 +17,6 @@ class CollectSerializer(ResourceSerializer[Collect]):
     position = IntegerField(required=False, allow_null=True, min_value=1)
     sort_value = ComputedField(lambda _context, position: f"{position:010d}", "position")
 
-    class Meta:
-        model = Collect
-
 
 class CollectFilter(ResourceFilter):
     collection_id = IdFilter("collection_id")
@@ -28,11 +25,9 @@ class CollectFilter(ResourceFilter):
 
 class CollectViewSet(ShopViewSet[Collect]):
     scope = "products"
-    model = Collect
     serializer_class = CollectSerializer
     filterset_class = CollectFilter
     singular = "collect"
-    plural = "collects"
     version_columns = ("collection__version",)
 
     def perform_create(self, attrs: Attrs) -> Collect:

@@ -48,7 +48,6 @@ class ProductImageViewSet(ImageUploadViewSet[ProductImage]):
     model = ProductImage
     serializer_class = ImageSerializer
     singular = "image"
-    plural = "images"
     order = ("position", "id")
     version_columns = ("product__version",)
     parents = {"product_id": Product}

@@ -75,7 +75,6 @@ class ProductViewSet(PresentmentPricesViewSet[Product], ImageUploadViewSet[Produ
     serializer_class = ProductSerializer
     filterset_class = ProductFilter
     singular = "product"
-    plural = "products"
     version_columns = ("version",)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:

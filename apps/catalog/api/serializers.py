@@ -88,9 +88,6 @@ class VariantSerializer(ResourceSerializer[Variant]):
     admin_graphql_api_id = global_id_field("ProductVariant")
     image_id = IntegerField(required=False, allow_null=True, min_value=1)
 
-    class Meta:
-        model = Variant
-
     def validate_across_fields(self, attrs: Attrs, instance: Variant | None, errors: Errors) -> None:
         """Check the weight and the fulfillment service, and remove a null ``option1``.
 
@@ -113,9 +110,6 @@ class OptionSerializer(ResourceSerializer[ProductOption]):
     position = ModelDerivedField()
     values = ReadOnlyColumn()
 
-    class Meta:
-        model = ProductOption
-
 
 class OptionSummarySerializer(ResourceSerializer[ProductOption]):
     """An option without its values, for the products of a collection."""
@@ -123,9 +117,6 @@ class OptionSummarySerializer(ResourceSerializer[ProductOption]):
     product_id = ReadOnlyColumn()
     name = ModelDerivedField()
     position = ModelDerivedField()
-
-    class Meta:
-        model = ProductOption
 
 
 class ImageSummarySerializer(ResourceSerializer[ProductImage]):
@@ -142,9 +133,6 @@ class ImageSummarySerializer(ResourceSerializer[ProductImage]):
     src = ComputedField(_image_src, "key", "name")
     variant_ids = NestedRows(None, "variants", flat="pk", schema={"type": "array", "items": _INTEGER}, until="2025-01")
 
-    class Meta:
-        model = ProductImage
-
 
 class ImageSerializer(ImageSummarySerializer):
     variant_ids = NestedRows(None, "variants", flat="pk", schema={"type": "array", "items": _INTEGER})
@@ -157,9 +145,6 @@ class ImageBody(ResourceSerializer[ProductImage]):
     alt = TextField(max_length=512, required=False, allow_blank=True, allow_null=True)
     position = IntegerField(required=False, allow_null=True, min_value=1)
     variant_ids = IdsField(required=False, allow_null=True)
-
-    class Meta:
-        model = ProductImage
 
 
 class _BaseProductSerializer(ResourceSerializer[Product]):
@@ -176,9 +161,6 @@ class _BaseProductSerializer(ResourceSerializer[Product]):
     tags = TagsField()
     status = ModelDerivedField()
     admin_graphql_api_id = global_id_field("Product")
-
-    class Meta:
-        model = Product
 
 
 class ProductSummarySerializer(_BaseProductSerializer):

@@ -18,11 +18,9 @@ class VariantFilter(ResourceFilter):
 
 class VariantViewSet(PresentmentPricesViewSet[Variant]):
     scope = "products"
-    model = Variant
     serializer_class = VariantSerializer
     filterset_class = VariantFilter
     singular = "variant"
-    plural = "variants"
     version_columns = ("product__version",)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:

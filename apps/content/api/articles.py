@@ -90,9 +90,6 @@ class ArticleSerializer(ResourceSerializer[Article]):
         schema={"type": "object"},
     )
 
-    class Meta:
-        model = Article
-
     def validate_across_fields(self, attrs: Attrs, instance: Article | None, errors: Errors) -> None:
         """Check the size of the HTML fields, and combine ``published`` and ``published_at``."""
         for name in ("body_html", "summary_html"):
@@ -141,11 +138,9 @@ class ArticleFilter(ResourceFilter):
 
 class ArticleViewSet(ShopViewSet[Article]):
     scope = "content"
-    model = Article
     serializer_class = ArticleSerializer
     filterset_class = ArticleFilter
     singular = "article"
-    plural = "articles"
     order = ("-id",)
     version_columns = ("version",)
     parents = {"blog_id": Blog}

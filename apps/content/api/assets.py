@@ -37,18 +37,13 @@ class AssetSerializer(ResourceSerializer[Asset]):
     checksum = ReadOnlyColumn("content__md5")
     theme_id = ReadOnlyColumn()
 
-    class Meta:
-        model = Asset
-
 
 class AssetViewSet(ShopViewSet[Asset]):
     """Views for ``/themes/{theme_id}/assets``. The parameter ``asset[key]`` selects a single file."""
 
     scope = "themes"
-    model = Asset
     serializer_class = AssetSerializer
     singular = "asset"
-    plural = "assets"
     parents = {"theme_id": Theme}
     takes_uploads = True
     request_bodies = {

@@ -23,9 +23,6 @@ class BlogSerializer(ResourceSerializer[Blog]):
     tags = ReadOnlyColumn()
     admin_graphql_api_id = global_id_field("Blog")
 
-    class Meta:
-        model = Blog
-
 
 class BlogFilter(ResourceFilter):
     handle = TextFilter("handle")
@@ -33,11 +30,9 @@ class BlogFilter(ResourceFilter):
 
 class BlogViewSet(ShopViewSet[Blog]):
     scope = "content"
-    model = Blog
     serializer_class = BlogSerializer
     filterset_class = BlogFilter
     singular = "blog"
-    plural = "blogs"
     order = ("-id",)
     version_columns = ("version",)
 

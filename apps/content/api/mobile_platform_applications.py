@@ -49,9 +49,6 @@ class MobilePlatformApplicationSerializer(ResourceSerializer[MobilePlatformAppli
     enabled_app_clips = SwitchField("app_clips_enabled")
     app_clip_application_id = TextField(max_length=255, required=False, allow_null=True)
 
-    class Meta:
-        model = MobilePlatformApplication
-
     def validate_across_fields(self, attrs: Attrs, instance: MobilePlatformApplication | None, errors: Errors) -> None:
         def value(name: str, default: V) -> V:
             return attrs.get(name, getattr(instance, name, default))
@@ -68,8 +65,6 @@ class MobilePlatformApplicationSerializer(ResourceSerializer[MobilePlatformAppli
 
 class MobilePlatformApplicationViewSet(ShopViewSet[MobilePlatformApplication]):
     scope = "mobile_platform_applications"
-    model = MobilePlatformApplication
     serializer_class = MobilePlatformApplicationSerializer
     singular = "mobile_platform_application"
-    plural = "mobile_platform_applications"
     version_columns = ("version",)

@@ -25,9 +25,6 @@ class ScriptTagSerializer(ResourceSerializer[ScriptTag]):
     display_scope = ModelDerivedField()
     cache = ModelDerivedField()
 
-    class Meta:
-        model = ScriptTag
-
     def validate_across_fields(self, attrs: Attrs, instance: ScriptTag | None, errors: Errors) -> None:
         """Require an HTTPS URL, because customers' browsers load the script."""
         src = attrs.get("src")
@@ -41,11 +38,9 @@ class ScriptTagFilter(ResourceFilter):
 
 class ScriptTagViewSet(ShopViewSet[ScriptTag]):
     scope = "script_tags"
-    model = ScriptTag
     serializer_class = ScriptTagSerializer
     filterset_class = ScriptTagFilter
     singular = "script_tag"
-    plural = "script_tags"
     version_columns = ("version",)
     deprecated = {"count": Deprecation("script-tag-count")}
 

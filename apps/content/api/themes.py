@@ -29,9 +29,6 @@ class ThemeSerializer(ResourceSerializer[Theme]):
     src = TextField(max_length=4096, write_only=True, required=False, allow_blank=True, allow_null=True)
     admin_graphql_api_id = global_id_field("Theme")
 
-    class Meta:
-        model = Theme
-
     def validate_across_fields(self, attrs: Attrs, instance: Theme | None, errors: Errors) -> None:
         """Check that the role is one that apps may set, and that downloads from the source URL are allowed."""
         role = attrs.get("role")
@@ -54,11 +51,9 @@ class ThemeFilter(ResourceFilter):
 
 class ThemeViewSet(ShopViewSet[Theme]):
     scope = "themes"
-    model = Theme
     serializer_class = ThemeSerializer
     filterset_class = ThemeFilter
     singular = "theme"
-    plural = "themes"
     order = ("name", "id")
     version_columns = ("version",)
     responses = {"destroy": BARE}

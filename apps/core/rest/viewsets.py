@@ -39,6 +39,7 @@ class ShopViewSet(ApiView, Generic[M]):
     """The viewset of one resource of a shop.
 
     Attributes:
+        model: The model, by default the model of the serializer.
         order: ORM orderings of a list; the last ordering is unique.
         version_columns: Columns that change whenever a rendered value of the resource changes. If set, rendered objects
             are cached.
@@ -59,8 +60,11 @@ class ShopViewSet(ApiView, Generic[M]):
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
+        if "serializer_class" in cls.__dict__ and "model" not in cls.__dict__:
+            cls.model = cls.serializer_class.Meta.model  # type: ignore[assignment]
         if "singular" in cls.__dict__:
             SINGULAR_NAMES.add(cls.singular)
+            cls.plural = vars(cls).get("plural", f"{cls.singular}s")
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
         """Return the JSON schemas of additional body properties in a version, keyed by name."""

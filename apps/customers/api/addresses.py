@@ -50,13 +50,9 @@ class AddressSerializer(ResourceSerializer[Address]):
     country_name = ComputedField(lambda _context, text: text or None, "country", schema={"type": ["string", "null"]})
     default: ApiField = ComputedField(_is_default, "pk", "customer__default_address_id", schema={"type": "boolean"})
 
-    class Meta:
-        model = Address
-
 
 class AddressViewSet(ShopViewSet[Address]):
     scope = "customers"
-    model = Address
     serializer_class = AddressSerializer
     singular = "customer_address"
     plural = "addresses"

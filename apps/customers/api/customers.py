@@ -107,9 +107,6 @@ class CustomerSerializer(ResourceSerializer[Customer]):
     send_email_invite = BooleanField(write_only=True, required=False, allow_null=True)
     metafields = MetafieldsField()
 
-    class Meta:
-        model = Customer
-
     def validate_across_fields(self, attrs: Attrs, instance: Customer | None, errors: Errors) -> None:
         """Check the domain rules even if a field is invalid, so that the response contains all errors."""
         if not errors:
@@ -133,9 +130,6 @@ class InviteSerializer(ResourceSerializer[Invitation]):
     custom_message = BlankAsNullTextField(max_length=5000)
     bcc = TextListField()
 
-    class Meta:
-        model = Invitation
-
 
 _TEXT = {"type": ["string", "null"]}
 INVITE_SCHEMA = {
@@ -149,10 +143,8 @@ INVITE_SCHEMA = {
 
 class CustomerViewSet(ShopViewSet[Customer]):
     scope = "customers"
-    model = Customer
     serializer_class = CustomerSerializer
     singular = "customer"
-    plural = "customers"
     order = ("-id",)
     version_columns = ("version",)
     renders_created_instance = True

@@ -37,9 +37,6 @@ class FulfillmentEventSerializer(ResourceSerializer[FulfillmentEvent]):
     order_id = ReadOnlyColumn("fulfillment__order_id")
     admin_graphql_api_id = global_id_field("FulfillmentEvent")
 
-    class Meta:
-        model = FulfillmentEvent
-
 
 _DEPRECATED = Deprecation("fulfillment-event")
 
@@ -48,10 +45,8 @@ class FulfillmentEventViewSet(ShopViewSet[FulfillmentEvent]):
     """``/orders/{order_id}/fulfillments/{fulfillment_id}/events``."""
 
     scope = "orders"
-    model = FulfillmentEvent
     serializer_class = FulfillmentEventSerializer
     singular = "fulfillment_event"
-    plural = "fulfillment_events"
     body_name = "event"
     deprecated = {"retrieve": _DEPRECATED, "destroy": _DEPRECATED}
 

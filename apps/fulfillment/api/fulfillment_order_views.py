@@ -80,10 +80,8 @@ def create_response_schema(*names: str, maybe: tuple[str, ...] = ()) -> Schema:
 
 
 class FulfillmentOrderBaseViewSet(LocationScopedViewSet[FulfillmentOrder]):
-    model = FulfillmentOrder
     serializer_class = FulfillmentOrderSerializer
     singular = "fulfillment_order"
-    plural = "fulfillment_orders"
 
     def get_read_plan(self) -> ReadPlan:
         """Return the read plan. The ``include_…`` query parameters add fields."""

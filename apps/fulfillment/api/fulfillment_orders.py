@@ -83,9 +83,6 @@ class HoldSerializer(ResourceSerializer[FulfillmentHold]):
     reason = ReadOnlyColumn()
     reason_notes = ReadOnlyColumn()
 
-    class Meta:
-        model = FulfillmentHold
-
 
 class MerchantRequestSerializer(ResourceSerializer[MerchantRequest]):
     id = None
@@ -98,9 +95,6 @@ class MerchantRequestSerializer(ResourceSerializer[MerchantRequest]):
     sent_at = DateTimeField(read_only=True)
     kind = ReadOnlyColumn()
 
-    class Meta:
-        model = MerchantRequest
-
 
 class FulfillmentOrderLineSerializer(ResourceSerializer[FulfillmentOrderLine]):
     shop_id = ReadOnlyColumn()
@@ -110,9 +104,6 @@ class FulfillmentOrderLineSerializer(ResourceSerializer[FulfillmentOrderLine]):
     inventory_item_id = ReadOnlyColumn("line_item__variant__inventory_item_id")
     fulfillable_quantity = ReadOnlyColumn()
     variant_id = ReadOnlyColumn("line_item__variant_id")
-
-    class Meta:
-        model = FulfillmentOrderLine
 
 
 def _render_financial_summaries(_context: RenderContext, units: int, *columns: Any) -> list[Rendered]:
@@ -152,9 +143,6 @@ class SummarizedLineSerializer(FulfillmentOrderLineSerializer):
         "line_item__order__currency",
         schema={"type": "array", "items": {"type": "object"}},
     )
-
-    class Meta:
-        model = FulfillmentOrderLine
 
 
 # The fields that are only included on request.
@@ -209,12 +197,6 @@ class FulfillmentOrderSerializer(ResourceSerializer[FulfillmentOrder]):
     order_processed_at = ComputedField(_render_processed_at, "order__processed_at")
     channel_id = ConstantField(None)
 
-    class Meta:
-        model = FulfillmentOrder
-
 
 class SummarizedFulfillmentOrderSerializer(FulfillmentOrderSerializer):
     line_items = NestedRows(SummarizedLineSerializer, "lines")
-
-    class Meta:
-        model = FulfillmentOrder

@@ -78,9 +78,6 @@ class FulfillmentLineSerializer(ResourceSerializer[FulfillmentLine]):
     quantity = ReadOnlyColumn()
     fulfillment_line_item_id = ReadOnlyColumn("pk")
 
-    class Meta:
-        model = FulfillmentLine
-
 
 _own_fields = dict(FulfillmentLineSerializer._declared_fields)
 FulfillmentLineSerializer._declared_fields = {**_create_line_item_fields(), **_own_fields}
@@ -122,9 +119,6 @@ class FulfillmentSerializer(ResourceSerializer[Fulfillment]):
     name = ReadOnlyColumn()
     admin_graphql_api_id = global_id_field("Fulfillment")
 
-    class Meta:
-        model = Fulfillment
-
 
 def _create_tracking_field() -> ObjectField:
     return ObjectField(
@@ -157,10 +151,8 @@ _TRACKING = {"tracking_info": _create_tracking_field(), "notify_customer": nulla
 
 
 class FulfillmentBaseViewSet(LocationScopedViewSet[Fulfillment]):
-    model = Fulfillment
     serializer_class = FulfillmentSerializer
     singular = "fulfillment"
-    plural = "fulfillments"
     location_path = "location"
 
 

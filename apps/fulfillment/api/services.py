@@ -48,9 +48,6 @@ class FulfillmentServiceSerializer(ResourceSerializer[FulfillmentService]):
     permits_sku_sharing = ModelDerivedField(until="2026-04")
     requires_shipping_method = ModelDerivedField()
 
-    class Meta:
-        model = FulfillmentService
-
 
 class OwnerFilter(ChoiceFilter):
     """The ``scope`` filter: the calling app's services or all services. The viewset applies the filter."""
@@ -68,11 +65,9 @@ class FulfillmentServiceFilter(ResourceFilter):
 
 class FulfillmentServiceViewSet(ShopViewSet[FulfillmentService]):
     scope = "fulfillments"
-    model = FulfillmentService
     serializer_class = FulfillmentServiceSerializer
     filterset_class = FulfillmentServiceFilter
     singular = "fulfillment_service"
-    plural = "fulfillment_services"
     version_columns = ("version",)
     query_parameters = {"destroy": tuple(_DELETE)}
 

@@ -54,9 +54,6 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
     country_harmonized_system_codes = CountryCodesField(required=False)
     admin_graphql_api_id = global_id_field("InventoryItem")
 
-    class Meta:
-        model = InventoryItem
-
     def validate_across_fields(self, attrs: Attrs, instance: InventoryItem | None, errors: Errors) -> None:
         """Normalize and check the country, province and HS code. Replace a null SKU or cost with its default."""
         attrs |= {
@@ -88,10 +85,8 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
 
 class InventoryItemViewSet(ShopViewSet[InventoryItem]):
     scope = "inventory"
-    model = InventoryItem
     serializer_class = InventoryItemSerializer
     singular = "inventory_item"
-    plural = "inventory_items"
     version_columns = ("version",)
 
     def perform_update(self, instance: InventoryItem, attrs: Attrs) -> None:

@@ -36,9 +36,6 @@ class InventoryLevelSerializer(ResourceSerializer[InventoryLevel]):
     updated_at = ModelDerivedField(read_only=True)
     admin_graphql_api_id = ComputedField(_global_id, "pk", "item_id")
 
-    class Meta:
-        model = InventoryLevel
-
 
 class InventoryLevelFilter(ResourceFilter):
     inventory_item_ids = IdsFilter("item_id")
@@ -67,11 +64,9 @@ _DELETE = {"location_id": _ID, "inventory_item_id": _ID}
 
 class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
     scope = "inventory"
-    model = InventoryLevel
     serializer_class = InventoryLevelSerializer
     filterset_class = InventoryLevelFilter
     singular = "inventory_level"
-    plural = "inventory_levels"
     version_columns = ("version",)
     request_bodies = {"set": _SET, "adjust": _ADJUST, "connect": _CONNECT}
     responses = {"set": ONE, "adjust": ONE, "connect": ONE}

@@ -35,27 +35,20 @@ class LocationSerializer(ResourceSerializer[Location]):
     localized_country_name = ComputedField(_localized_country, "country_code")
     localized_province_name = ReadOnlyColumn("province")
 
-    class Meta:
-        model = Location
-
 
 class LocationViewSet(ShopViewSet[Location]):
     """Views for ``/locations``. Inactive locations are also listed."""
 
     scope = "locations"
-    model = Location
     serializer_class = LocationSerializer
     singular = "location"
-    plural = "locations"
     order = ("name", "id")
     version_columns = ("version",)
 
 
 class LevelsOfLocationViewSet(ShopViewSet[InventoryLevel]):
-    model = InventoryLevel
     serializer_class = InventoryLevelSerializer
     singular = "inventory_level"
-    plural = "inventory_levels"
     version_columns = ("version",)
     parents: ClassVar[Mapping[str, type[ShopOwned]]] = {"location_id": Location}
 

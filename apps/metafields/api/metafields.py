@@ -75,9 +75,6 @@ class MetafieldSerializer(ResourceSerializer[Metafield]):
     type = ModelDerivedField()
     admin_graphql_api_id = global_id_field("Metafield")
 
-    class Meta:
-        model = Metafield
-
 
 _OWNER_DESCRIPTION = (
     "The owner of a metafield created at `/metafields`, by default the shop. Ignored on all other paths."
@@ -95,11 +92,9 @@ class MetafieldFilterSet(ResourceFilter):
 
 
 class MetafieldViewSet(ShopViewSet[Metafield]):
-    model = Metafield
     serializer_class = MetafieldSerializer
     filterset_class = MetafieldFilterSet
     singular = "metafield"
-    plural = "metafields"
     version_columns = ("version",)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:

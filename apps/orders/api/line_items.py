@@ -110,9 +110,6 @@ class LineItemSerializer(ResourceSerializer[LineItem]):
     duties = create_duties_field()
     discount_allocations = create_discount_allocations_field()
 
-    class Meta:
-        model = LineItem
-
 
 class ShippingLineSerializer(ResourceSerializer[ShippingLine]):
     carrier_identifier = blank_as_null_text()
@@ -128,6 +125,3 @@ class ShippingLineSerializer(ResourceSerializer[ShippingLine]):
     title = nullable_text(required=True, allow_blank=False, allow_null=False)
     tax_lines = create_tax_lines_field()
     discount_allocations = create_discount_allocations_field()
-
-    class Meta:
-        model = ShippingLine

@@ -250,8 +250,5 @@ class OrderSerializer(ResourceSerializer[Order]):
     send_receipt = nullable_bool(write_only=True)
     transactions = ObjectListField(get_transaction_members(), write_only=True)
 
-    class Meta:
-        model = Order
-
     def get_fields(self) -> dict[str, AnyField]:
         return super().get_fields() | deepcopy(dict(order_members))

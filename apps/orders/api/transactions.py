@@ -168,16 +168,11 @@ class TransactionSerializer(ResourceSerializer[Transaction]):
     amount_rounding = ConstantField(None)
     admin_graphql_api_id = global_id_field("OrderTransaction")
 
-    class Meta:
-        model = Transaction
-
 
 class TransactionViewSet(ShopViewSet[Transaction]):
     scope = "orders"
-    model = Transaction
     serializer_class = TransactionSerializer
     singular = "transaction"
-    plural = "transactions"
     parents = {"order_id": Order}
 
     def get_extra_body_properties(self, version: str) -> Schema:
@@ -211,6 +206,3 @@ class TenderTransactionSerializer(ResourceSerializer[Transaction]):
     remote_reference = Blankable("authorization")
     payment_details = ConstantField(None)
     payment_method = ComputedField(_method, "gateway", schema={"type": "string", "enum": list(METHODS)})
-
-    class Meta:
-        model = Transaction

@@ -90,11 +90,9 @@ class OrderViewSet(ShopViewSet[Order]):
     """Views for orders. The list contains only open orders, unless the query sets a status."""
 
     scope = "orders"
-    model = Order
     serializer_class = OrderSerializer
     filterset_class = OrderFilter
     singular = "order"
-    plural = "orders"
     order = ("-id",)
     version_columns = ("version", "customer__version")
     request_bodies = {"cancel": _CANCELLATION, "close": {"type": "object"}, "reopen": {"type": "object"}}

@@ -75,9 +75,6 @@ class PaymentHandlerSerializer(ResourceSerializer[PaymentHandlerConfig]):
     created_at = ModelDerivedField()
     updated_at = ModelDerivedField()
 
-    class Meta:
-        model = PaymentHandlerConfig
-
     def validate_across_fields(self, attrs: Attrs, instance: PaymentHandlerConfig | None, errors: Errors) -> None:
         entry_errors = entry_validation.find_entry_errors(handlers.build_entry(instance, attrs))
         for field, messages in entry_errors.items():
@@ -115,10 +112,8 @@ _REDEMPTION: Schema = {
 
 class PaymentHandlerViewSet(ShopViewSet[PaymentHandlerConfig]):
     scope = "payment_handlers"
-    model = PaymentHandlerConfig
     serializer_class = PaymentHandlerSerializer
     singular = "payment_handler"
-    plural = "payment_handlers"
     version_columns = ("version",)
     query_parameters = {"checkout_response": ("currency", "country", "checkout_id", "instruments")}
     request_bodies = {"redeem": _REDEEM}

@@ -46,26 +46,17 @@ class RefundLineItemSerializer(ResourceSerializer[RefundLineItem]):
     total_tax_set = MoneySet("total_tax", ORDER_PATH)
     line_item = NestedObject(LineItemSerializer, "line_item")
 
-    class Meta:
-        model = RefundLineItem
-
 
 class RefundShippingLineSerializer(ResourceSerializer[RefundShippingLine]):
     shipping_line_id = ReadOnlyColumn()
     subtotal_amount_set = MoneySet("amount", ORDER_PATH)
     shipping_line = NestedObject(ShippingLineSerializer, "shipping_line")
 
-    class Meta:
-        model = RefundShippingLine
-
 
 class RefundDutySerializer(ResourceSerializer[RefundDuty]):
     duty_id = ReadOnlyColumn()
     amount_set = MoneySet("amount", ORDER_PATH)
     tax_amount_set = MoneySet("tax", ORDER_PATH)
-
-    class Meta:
-        model = RefundDuty
 
 
 class OrderAdjustmentSerializer(ResourceSerializer[OrderAdjustment]):
@@ -79,9 +70,6 @@ class OrderAdjustmentSerializer(ResourceSerializer[OrderAdjustment]):
     reason = ReadOnlyColumn()
     amount_set = MoneySet("amount", ORDER_PATH)
     tax_amount_set = MoneySet("tax_amount", ORDER_PATH)
-
-    class Meta:
-        model = OrderAdjustment
 
 
 def _amount(_context: RenderContext, amount: Decimal, currency: str) -> str:
@@ -136,18 +124,12 @@ class RefundTransactionSerializer(ResourceSerializer[RefundPayment]):
     amount_rounding = ConstantField(None)
     admin_graphql_api_id = global_id_field("OrderTransaction")
 
-    class Meta:
-        model = RefundPayment
-
 
 class ShopTransactionSerializer(RefundTransactionSerializer):
     """A refund transaction in the shop currency."""
 
     amount = ComputedField(_amount, f"{TRANSACTION_PATH}shop_amount", f"{ORDER_PATH}currency", schema=DECIMAL)
     currency = ReadOnlyColumn(f"{ORDER_PATH}currency")
-
-    class Meta:
-        model = RefundPayment
 
 
 class RefundSerializer(ResourceSerializer[Refund]):
@@ -169,14 +151,8 @@ class RefundSerializer(ResourceSerializer[Refund]):
     order_adjustments = NestedRows(OrderAdjustmentSerializer, "order_adjustments")
     transactions = NestedRows(RefundTransactionSerializer, "transactions")
 
-    class Meta:
-        model = Refund
-
 
 class ShopRefundSerializer(RefundSerializer):
     """A refund with its transactions in the shop currency (``in_shop_currency``)."""
 
     transactions = NestedRows(ShopTransactionSerializer, "transactions")
-
-    class Meta:
-        model = Refund

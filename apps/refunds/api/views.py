@@ -37,11 +37,9 @@ class RefundFilter(ResourceFilter):
 
 class RefundViewSet(ShopViewSet[Refund]):
     scope = "orders"
-    model = Refund
     serializer_class = RefundSerializer
     filterset_class = RefundFilter
     singular = "refund"
-    plural = "refunds"
     parents = {"order_id": Order}
     request_bodies = {"create": get_refund_schema(), "calculate": get_refund_schema()}
     responses = {"calculate": CALCULATION_SCHEMA}

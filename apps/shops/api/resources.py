@@ -96,6 +96,3 @@ class ShopSerializer(ResourceSerializer[Shop]):
     )
     marketing_sms_consent_enabled_at_checkout = ConstantField(False)
     transactional_sms_disabled = ConstantField(True)
-
-    class Meta:
-        model = Shop

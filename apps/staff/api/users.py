@@ -57,7 +57,6 @@ class UserViewSet(ShopViewSet[Membership]):
     model = Membership
     filterset_class = _NoFilter
     singular = "user"
-    plural = "users"
     order = ("user_id",)
     responses = {
         "list": {

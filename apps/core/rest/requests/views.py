@@ -44,7 +44,8 @@ class ApiView(ViewSet):
     """The base class for API views: authenticated, versioned, limited to one shop, with JSON responses.
 
     Attributes:
-        singular, plural: The resource's names in bodies; ``plural`` is also the prefix of its topics.
+        singular, plural: The resource's names in bodies; ``plural`` is also the prefix of its topics. By default,
+            ``plural`` is ``singular`` with an "s".
         scope: The access scope without ``read_`` or ``write_``, e.g. ``script_tags``, or None if any token may call the
             view.
         version_ranges: The versions that have an action, keyed by action name. Other actions are in all versions.

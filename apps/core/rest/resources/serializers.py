@@ -11,7 +11,8 @@ to an ordinary error response.
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import cache
-from typing import Any, ClassVar, Generic, TypeVar
+from types import GenericAlias
+from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from django.db import models
 from rest_framework import serializers
@@ -60,8 +61,8 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
     """A resource of the API.
 
     Fields are declared in the order in which they are rendered. ``ModelDerivedField()`` declares a field that is built
-    from the model column, and ``name = None`` removes an inherited field. ``Meta.model`` is the model. ``Meta.fields``
-    selects and orders inherited fields.
+    from the model column, and ``name = None`` removes an inherited field. ``Meta.model`` is the model in the brackets
+    after the base class, by default. ``Meta.fields`` selects and orders inherited fields.
     """
 
     # Subclasses of these columns get the field of their base class.
@@ -84,8 +85,14 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
     class Meta:
         model: type[models.Model]
 
+    # DRF's method returns the class without the model in the brackets.
+    __class_getitem__: Any = classmethod(GenericAlias)
+
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
+        if "Meta" not in vars(cls):
+            for base in vars(cls).get("__orig_bases__", ()):
+                cls.Meta = type("Meta", (), {"model": get_args(base)[0]})  # type: ignore[misc, assignment]
         if unknown := [name for name in getattr(cls.Meta, "fields", ()) if name not in cls._declared_fields]:
             raise TypeError(f"{cls.__name__} does not declare {', '.join(unknown)}")
 
