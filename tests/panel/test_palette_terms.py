@@ -4,6 +4,7 @@ import pytest
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 
+from apps.core.admin.model_admin.base import PanelAdmin
 from apps.core.admin.palette import search
 from apps.core.tenancy.models import Shop
 from apps.inventory.models import InventoryItem
@@ -138,19 +139,19 @@ def test_an_ambiguous_word_finds_shop_themes_before_light_and_dark(owner_client:
 
 
 def test_every_menu_page_and_setting_has_terms(owner_client: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
-    menus = [menu for screen in admin.site._registry.values() if (menu := getattr(screen, "menu", None))]
+    listed = [screen for screen in admin.site._registry.values() if isinstance(screen, PanelAdmin) and screen.menu]
     screen = admin.site.get_model_admin(Shop)
     monkeypatch.setattr(search, "_find_rows", lambda request, term: ())
     with Subtests() as checks:
-        for menu in menus:
-            with checks(str(menu)):
-                assert menu.search_terms
+        for listed_screen in listed:
+            with checks(str(listed_screen)):
+                assert listed_screen.search_terms
         for name in flatten_fieldsets(screen.fieldsets or ()):
             with checks(name):
                 label = str(screen.form.base_fields[name].label)
                 links = [result.link for result in owner_client.get("search", s=label, extended="1").context["results"]]
                 assert f"/change/#id_{name}" in " ".join(links)
-    assert ENGLISH.keys() >= {str(menu.title) for menu in menus if menu.title}
+    assert ENGLISH.keys() >= {str(screen.menu.title) for screen in listed if screen.menu and screen.menu.title}
 
 
 def test_settings_are_found_by_those_who_may_open_them(admin_client_with: PanelWith) -> None:

@@ -59,15 +59,8 @@ class _LogRequest(StaffRequest):
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
-    menu = MenuItem(
-        "Activity",
-        "history",
-        10,
-        gettext_lazy("Audit log"),
-        search_terms=pgettext_lazy(
-            "search", "audit trail, history, changes, who changed what, security, log, activity"
-        ),
-    )
+    menu = MenuItem("Activity", "history", 10, gettext_lazy("Audit log"))
+    search_terms = pgettext_lazy("search", "audit trail, history, changes, who changed what, security, log, activity")
     intro = gettext_lazy("All changes in this shop by staff, apps and Backoffice. Entries can't be edited or deleted.")
     empty_text = gettext_lazy("No changes yet.")
     mobile_hide_labels = ("when", "actor", "description", "subject")

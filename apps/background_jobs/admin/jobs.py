@@ -48,13 +48,8 @@ class QueueFilter(admin.SimpleListFilter):
 
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
-    menu = MenuItem(
-        "Activity",
-        "pending_actions",
-        20,
-        gettext_lazy("Background jobs"),
-        search_terms=pgettext_lazy("search", "task, queue, progress, failed, running"),
-    )
+    menu = MenuItem("Activity", "pending_actions", 20, gettext_lazy("Background jobs"))
+    search_terms = pgettext_lazy("search", "task, queue, progress, failed, running")
     intro = gettext_lazy(
         "Imports, exports, uploads and other long-running work. Finished jobs are deleted after 30 days."
     )

@@ -72,13 +72,8 @@ for target in TARGETS:
 class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
     """Admin for bulk edits. To view an edit, staff need permission to view the edited rows."""
 
-    menu = MenuItem(
-        "Activity",
-        "edit_note",
-        25,
-        gettext_lazy("Bulk edits"),
-        search_terms=pgettext_lazy("search", "many, several, mass, batch, price change, undo"),
-    )
+    menu = MenuItem("Activity", "edit_note", 25, gettext_lazy("Bulk edits"))
+    search_terms = pgettext_lazy("search", "many, several, mass, batch, price change, undo")
     intro = gettext_lazy(
         "Change many rows at once. To start, open the list of products, variants, customers or orders. Select rows "
         "and choose Edit selected, or filter the list and choose Edit all."

@@ -135,13 +135,8 @@ _STORE: Fieldset = (
 @admin.register(CustomCollection)
 class CustomCollectionAdmin(CollectionAdmin):
     kind = Collection.Kind.CUSTOM
-    menu = MenuItem(
-        "Catalog",
-        "shelves",
-        20,
-        gettext_lazy("Collections"),
-        search_terms=pgettext_lazy("search", "category, categories, group, department"),
-    )
+    menu = MenuItem("Catalog", "shelves", 20, gettext_lazy("Collections"))
+    search_terms = pgettext_lazy("search", "category, categories, group, department")
     form = CollectionForm
     intro = gettext_lazy(
         "Collections with products that you choose yourself. To select products by rules, create a smart collection."

@@ -144,12 +144,8 @@ ListedProduct: TypeAlias = "WithAnnotations[Product, _Aggregates]"
 
 @admin.register(Product)
 class ProductAdmin(ProductUploads, ProductImagesPage):
-    menu = MenuItem(
-        "Catalog",
-        "sell",
-        10,
-        search_terms=pgettext_lazy("search", "goods, item, article, price, catalogue, assortment, vendor, brand"),
-    )
+    menu = MenuItem("Catalog", "sell", 10)
+    search_terms = pgettext_lazy("search", "goods, item, article, price, catalogue, assortment, vendor, brand")
     tour = TourStep(
         10,
         gettext_lazy("Your products"),

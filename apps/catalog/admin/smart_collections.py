@@ -133,9 +133,8 @@ class SmartCollectionForm(CollectionForm):
 @admin.register(SmartCollection)
 class SmartCollectionAdmin(CollectionAdmin):
     kind = Collection.Kind.SMART
-    menu = MenuItem(
-        "Catalog", "rule", 30, search_terms=pgettext_lazy("search", "category, categories, group, rule, automatic")
-    )
+    menu = MenuItem("Catalog", "rule", 30)
+    search_terms = pgettext_lazy("search", "category, categories, group, rule, automatic")
     form = SmartCollectionForm
     intro = gettext_lazy("Smart collections contain every product that matches their rules.")
     empty_text = gettext_lazy(

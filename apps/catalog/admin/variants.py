@@ -148,15 +148,11 @@ class PricedVariantForm(VariantForm):
 
 @admin.register(Variant)
 class VariantAdmin(ShopOwnedAdmin[Variant]):
-    menu = MenuItem(
-        "Catalog",
-        "style",
-        15,
-        search_terms=pgettext_lazy(
-            "search",
-            "sku, barcode, ean, gtin, size, colour, color, option, price, cost, compare-at price, discount, sale "
-            "price, markdown",
-        ),
+    menu = MenuItem("Catalog", "style", 15)
+    search_terms = pgettext_lazy(
+        "search",
+        "sku, barcode, ean, gtin, size, colour, color, option, price, cost, compare-at price, discount, sale "
+        "price, markdown",
     )
     intro = gettext_lazy(
         "All variants of your products. Select variants, or filter the list, to change prices in bulk."

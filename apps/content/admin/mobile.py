@@ -51,13 +51,8 @@ class MobileAppForm(PanelForm[MobilePlatformApplication]):
 @admin.register(MobilePlatformApplication)
 class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     form = MobileAppForm
-    menu = MenuItem(
-        "Online store",
-        "phone_iphone",
-        60,
-        gettext_lazy("Mobile apps"),
-        search_terms=pgettext_lazy("search", "phone, smartphone, android, ios, iphone, deep link"),
-    )
+    menu = MenuItem("Online store", "phone_iphone", 60, gettext_lazy("Mobile apps"))
+    search_terms = pgettext_lazy("search", "phone, smartphone, android, ios, iphone, deep link")
     topics = "mobile_platform_applications"
     intro = gettext_lazy(
         "Mobile apps that open links to your shop. Phones read the association files created here and then open these "

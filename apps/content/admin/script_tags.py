@@ -29,9 +29,8 @@ uninstall_counts.register(
 class ScriptTagAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[ScriptTag]):
     """Read-only admin for script tags, which only apps can change."""
 
-    menu = MenuItem(
-        "Online store", "code", 50, search_terms=pgettext_lazy("search", "javascript, tracking, analytics, pixel")
-    )
+    menu = MenuItem("Online store", "code", 50)
+    search_terms = pgettext_lazy("search", "javascript, tracking, analytics, pixel")
     intro = gettext_lazy(
         "Scripts that apps add to your online store. Apps manage the scripts. Uninstall an app to remove its scripts."
     )

@@ -109,15 +109,11 @@ class NameForm(forms.Form):
 
 @admin.register(Theme)
 class ThemeAdmin(ThemeEditorPages):
-    menu = MenuItem(
-        "Online store",
-        "palette",
-        10,
-        search_terms=pgettext_lazy(
-            "search",
-            "design, look, appearance, template, layout, logo, colours, colors, font, website, storefront, html, "
-            "css, liquid, brand",
-        ),
+    menu = MenuItem("Online store", "palette", 10)
+    search_terms = pgettext_lazy(
+        "search",
+        "design, look, appearance, template, layout, logo, colours, colors, font, website, storefront, html, "
+        "css, liquid, brand",
     )
     search_fields = ("name__icontains",)
     list_display = ("name", "role")

@@ -7,6 +7,7 @@ without a model are registered in ``pages``. The command palette and the home pa
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import Model
@@ -39,19 +40,15 @@ SWITCHER_SHOPS = 8
 
 @dataclass(frozen=True, slots=True)
 class MenuItem:
-    """The menu settings of a page: section, icon (a Material Symbols name), order and optional title.
-
-    ``search_terms`` are additional search terms for the command palette, separated by commas.
-    """
+    """The menu settings of a page: section, icon (a Material Symbols name), order and optional title."""
 
     section: str
     icon: str
     order: int = 50
     title: StrOrPromise = ""
-    search_terms: StrOrPromise = ""
 
-    def build_entry(self, title: str, link: str) -> "PageEntry":
-        return PageEntry(self.section, title, self.icon, self.order, link, str(self.search_terms))
+    def build_entry(self, title: str, link: str, search_terms: StrOrPromise) -> "PageEntry":
+        return PageEntry(self.section, title, self.icon, self.order, link, str(search_terms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +85,7 @@ class Page:
     menu: MenuItem
     url_name: str
     is_allowed: Callable[[HttpRequest], bool]
+    search_terms: StrOrPromise
 
 
 pages = Registry[str, Page]("menu pages", get_key=attrgetter("url_name"))
@@ -95,7 +93,7 @@ pages = Registry[str, Page]("menu pages", get_key=attrgetter("url_name"))
 
 def get_page_entries(request: HttpRequest) -> list[PageEntry]:
     menu_entries = [
-        page.menu.build_entry(str(page.menu.title), reverse(f"admin:{page.url_name}"))
+        page.menu.build_entry(str(page.menu.title), reverse(f"admin:{page.url_name}"), page.search_terms)
         for page in pages.values()
         if page.is_allowed(request)
     ]
@@ -104,7 +102,7 @@ def get_page_entries(request: HttpRequest) -> list[PageEntry]:
         if menu and model_admin.has_view_or_change_permission(request):
             title = str(menu.title) or capfirst(str(model._meta.verbose_name_plural))
             link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-            menu_entries.append(menu.build_entry(title, link))
+            menu_entries.append(menu.build_entry(title, link, get_search_terms(model_admin)))
     return sorted(menu_entries, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
 
 
@@ -116,8 +114,13 @@ def get_add_form_entries(request: HttpRequest) -> list[AddFormEntry]:
             noun = str(model._meta.verbose_name)
             title = _("Add %(verbose_name)s") % {"verbose_name": noun}
             link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
-            add_entries.append(AddFormEntry(menu.section, title, "add", menu.order, link, str(menu.search_terms), noun))
+            search_terms = get_search_terms(model_admin)
+            add_entries.append(AddFormEntry(menu.section, title, "add", menu.order, link, search_terms, noun))
     return sorted(add_entries, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
+
+
+def get_search_terms(model_admin: admin.ModelAdmin[Any]) -> str:
+    return str(getattr(model_admin, "search_terms", ""))
 
 
 def get_list_url(request: HttpRequest, model: type[Model], query: str = "") -> str:

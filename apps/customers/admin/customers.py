@@ -66,14 +66,10 @@ grants.add(
 
 @admin.register(Customer)
 class CustomerAdmin(ShopOwnedAdmin[Customer]):
-    menu = MenuItem(
-        "Customers",
-        "group",
-        10,
-        search_terms=pgettext_lazy(
-            "search",
-            "buyer, client, people, contact, newsletter, subscriber, marketing, consent, e-mail, privacy, gdpr",
-        ),
+    menu = MenuItem("Customers", "group", 10)
+    search_terms = pgettext_lazy(
+        "search",
+        "buyer, client, people, contact, newsletter, subscriber, marketing, consent, e-mail, privacy, gdpr",
     )
     tour = TourStep(
         40,

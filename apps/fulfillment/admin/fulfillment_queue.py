@@ -71,16 +71,11 @@ FulfillmentOrderRow: TypeAlias = "WithAnnotations[FulfillmentOrder, _Annotations
 class FulfillmentOrderAdmin(
     FulfillPages, FulfillmentPages, PackingSlipPages, ReadOnlyAdminMixin, ShopOwnedAdmin[FulfillmentOrder]
 ):
-    menu = MenuItem(
-        "Sales",
-        "local_shipping",
-        20,
-        gettext_lazy("Fulfillment"),
-        search_terms=pgettext_lazy(
-            "search",
-            "shipping, shipment, ship, delivery, dispatch, parcel, package, packing, packing slip, delivery note, "
-            "fulfillment, tracking number",
-        ),
+    menu = MenuItem("Sales", "local_shipping", 20, gettext_lazy("Fulfillment"))
+    search_terms = pgettext_lazy(
+        "search",
+        "shipping, shipment, ship, delivery, dispatch, parcel, package, packing, packing slip, delivery note, "
+        "fulfillment, tracking number",
     )
     tour = TourStep(
         30,

@@ -88,12 +88,8 @@ class RemoveForm(forms.Form):
 
 @admin.register(FulfillmentService)
 class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
-    menu = MenuItem(
-        "Apps",
-        "warehouse",
-        30,
-        search_terms=pgettext_lazy("search", "shipping, logistics, 3pl, warehouse, dropshipping"),
-    )
+    menu = MenuItem("Apps", "warehouse", 30)
+    search_terms = pgettext_lazy("search", "shipping, logistics, 3pl, warehouse, dropshipping")
     intro = gettext_lazy(
         "Warehouses that apps run for you. Each warehouse has its own location and receives your fulfillment requests."
     )

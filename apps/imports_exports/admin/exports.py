@@ -75,14 +75,9 @@ list_headers.register((Event, "exports"), "panel/imports_exports/audit_export.ht
 class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
     """Admin for a staff member's own exports. The files expire after two days."""
 
-    menu = MenuItem(
-        "Sales",
-        "download",
-        60,
-        gettext_lazy("Exports"),
-        search_terms=pgettext_lazy(
-            "search", "csv, excel, download, spreadsheet, backup, export products, export customers, export orders"
-        ),
+    menu = MenuItem("Sales", "download", 60, gettext_lazy("Exports"))
+    search_terms = pgettext_lazy(
+        "search", "csv, excel, download, spreadsheet, backup, export products, export customers, export orders"
     )
     intro = gettext_lazy("Only you can download your export files. The files are deleted after two days.")
     empty_text = gettext_lazy("No exports yet.")

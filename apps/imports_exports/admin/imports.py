@@ -48,14 +48,9 @@ _SAMPLES = Path(__file__).parents[1] / "resources/samples"
 class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
     """Admin for imports. A file is validated, and imported after staff confirm the preview. Each row has a result."""
 
-    menu = MenuItem(
-        "Sales",
-        "upload",
-        70,
-        gettext_lazy("Imports"),
-        search_terms=pgettext_lazy(
-            "search", "csv, excel, upload, spreadsheet, migration, import products, import customers, import orders"
-        ),
+    menu = MenuItem("Sales", "upload", 70, gettext_lazy("Imports"))
+    search_terms = pgettext_lazy(
+        "search", "csv, excel, upload, spreadsheet, migration, import products, import customers, import orders"
     )
     intro = gettext_lazy(
         "Import orders, products and customers from other systems. Files are validated first. Nothing is imported "

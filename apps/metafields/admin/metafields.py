@@ -27,13 +27,8 @@ class ShopMetafieldForm(PanelForm[Metafield], MetafieldForm):
 
 @admin.register(Metafield)
 class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
-    menu = MenuItem(
-        "Settings",
-        "data_object",
-        40,
-        gettext_lazy("Shop metafields"),
-        search_terms=pgettext_lazy("search", "custom field, custom data, extra field, attribute"),
-    )
+    menu = MenuItem("Settings", "data_object", 40, gettext_lazy("Shop metafields"))
+    search_terms = pgettext_lazy("search", "custom field, custom data, extra field, attribute")
     intro = gettext_lazy(
         "Custom data about your shop, for themes and apps. Products, collections and other objects have "
         "their own metafields."

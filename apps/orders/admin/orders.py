@@ -50,14 +50,10 @@ grants.add(
 
 @admin.register(Order)
 class OrderAdmin(OrderList):
-    menu = MenuItem(
-        "Sales",
-        "orders",
-        10,
-        search_terms=pgettext_lazy(
-            "search",
-            "purchase, bought, sold, basket, invoice, bill, paid, unpaid, channel, sales channel, note",
-        ),
+    menu = MenuItem("Sales", "orders", 10)
+    search_terms = pgettext_lazy(
+        "search",
+        "purchase, bought, sold, basket, invoice, bill, paid, unpaid, channel, sales channel, note",
     )
     tour = TourStep(
         20,

@@ -28,15 +28,10 @@ _PERMISSIONS = tuple(f"payments.{verb}_paymenthandlerconfig" for verb in ("add",
 @admin.register(PaymentHandlerConfig)
 class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
     form = PaymentHandlerForm
-    menu = MenuItem(
-        "Settings",
-        "payments",
-        30,
-        gettext_lazy("Payment handlers"),
-        search_terms=pgettext_lazy(
-            "search",
-            "payment method, payment provider, pay, checkout, credit card, gateway, paypal, bank, wallet",
-        ),
+    menu = MenuItem("Settings", "payments", 30, gettext_lazy("Payment handlers"))
+    search_terms = pgettext_lazy(
+        "search",
+        "payment method, payment provider, pay, checkout, credit card, gateway, paypal, bank, wallet",
     )
     intro = gettext_lazy(
         "Payment handlers for your checkout. Shopping platforms can find enabled handlers at the shop's domain."

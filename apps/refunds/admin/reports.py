@@ -30,15 +30,10 @@ MAX_ROWS = 100
 grants.add(allow_custom("reports", REPORT, reads=True))
 pages.add(
     Page(
-        MenuItem(
-            "Sales",
-            "bar_chart",
-            16,
-            gettext_lazy("Refund report"),
-            search_terms=pgettext_lazy("search", "returns, money back, statistics, analytics, figures"),
-        ),
+        MenuItem("Sales", "bar_chart", 16, gettext_lazy("Refund report")),
         "refunds_refund_report",
         lambda request: has_permission(request, REPORT),
+        pgettext_lazy("search", "returns, money back, statistics, analytics, figures"),
     )
 )
 

@@ -40,13 +40,8 @@ class _LastUse(TypedDict):
 class InstallationAdmin(ShopOwnedAdmin[Installation]):
     """The model admin for installed apps. A new token is only shown once, directly after it is created."""
 
-    menu = MenuItem(
-        "Apps",
-        "extension",
-        10,
-        gettext_lazy("Apps"),
-        search_terms=pgettext_lazy("search", "plugin, extension, add-on, integration, api, token"),
-    )
+    menu = MenuItem("Apps", "extension", 10, gettext_lazy("Apps"))
+    search_terms = pgettext_lazy("search", "plugin, extension, add-on, integration, api, token")
     intro = gettext_lazy("Programs that connect to this shop. Each app only has the access that you grant.")
     empty_text = gettext_lazy("No apps yet. Install an app to connect a program to this shop.")
     list_display = ("app_name", "may_do", "created_at", "last_used")

@@ -81,13 +81,8 @@ class RegistrationForm(scope_fields.ScopesForm):
 class AppAdmin(PanelAdmin[App]):
     """The model admin for registered apps. A new API secret is only shown once, directly after it is created."""
 
-    menu = MenuItem(
-        "Apps",
-        "apps",
-        20,
-        gettext_lazy("In-house apps"),
-        search_terms=pgettext_lazy("search", "api, key, secret, token, developer, oauth, credentials"),
-    )
+    menu = MenuItem("Apps", "apps", 20, gettext_lazy("In-house apps"))
+    search_terms = pgettext_lazy("search", "api, key, secret, token, developer, oauth, credentials")
     intro = gettext_lazy(
         "Apps developed by this shop and the access that they request. Each shop decides which access to grant."
     )

@@ -130,13 +130,8 @@ class ShopForm(PanelForm[Shop]):
 class ShopAdmin(PanelAdmin[Shop]):
     """The model admin for the shop settings. The current shop is the only row."""
 
-    menu = MenuItem(
-        "Settings",
-        "settings",
-        10,
-        gettext_lazy("Shop settings"),
-        search_terms=pgettext_lazy("search", "configuration, preferences, options, company, imprint"),
-    )
+    menu = MenuItem("Settings", "settings", 10, gettext_lazy("Shop settings"))
+    search_terms = pgettext_lazy("search", "configuration, preferences, options, company, imprint")
     topics = "shop"
     form = ShopForm
     fieldsets = (

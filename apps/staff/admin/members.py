@@ -45,16 +45,11 @@ class _Factors(TypedDict):
 class MembershipAdmin(ShopOwnedAdmin[Membership]):
     """The model admin for staff members. The services check which staff members a user may change."""
 
-    menu = MenuItem(
-        "Settings",
-        "group",
-        20,
-        gettext_lazy("Staff"),
-        search_terms=pgettext_lazy(
-            "search",
-            "team, employee, staff member, user, people, colleague, permission, rights, role, access, invite, "
-            "invitation, administrator",
-        ),
+    menu = MenuItem("Settings", "group", 20, gettext_lazy("Staff"))
+    search_terms = pgettext_lazy(
+        "search",
+        "team, employee, staff member, user, people, colleague, permission, rights, role, access, invite, "
+        "invitation, administrator",
     )
     intro = gettext_lazy("Staff members of this shop and their permissions. Changes take effect immediately.")
     list_display = ("person", "role", "two_factor", "last_login", "status")

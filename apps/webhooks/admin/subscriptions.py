@@ -71,13 +71,8 @@ class RateLimitForm(forms.ModelForm[Subscription]):
 class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     """Webhook subscriptions. Apps create and change them; staff can view, pause, test and replay them."""
 
-    menu = MenuItem(
-        "Apps",
-        "webhook",
-        30,
-        gettext_lazy("Webhooks"),
-        search_terms=pgettext_lazy("search", "api, callback, notification, event"),
-    )
+    menu = MenuItem("Apps", "webhook", 30, gettext_lazy("Webhooks"))
+    search_terms = pgettext_lazy("search", "api, callback, notification, event")
     intro = gettext_lazy(
         "The webhook subscriptions of your apps and their delivery status. Each app manages its own subscriptions."
     )

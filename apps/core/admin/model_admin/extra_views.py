@@ -13,6 +13,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from django_stubs_ext import StrOrPromise
 
 from apps.core.admin.forms.idempotency import submit_once_or_redirect
 from apps.core.admin.lists.search import describe_search_limits
@@ -76,6 +77,8 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
     """
 
     menu: MenuItem | None = None
+    # Additional search terms for the command palette, separated by commas.
+    search_terms: StrOrPromise = ""
     optional_columns: Sequence[str] = ()
     mobile_hide_labels: Sequence[str] = ()
 
