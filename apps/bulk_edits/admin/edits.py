@@ -25,7 +25,7 @@ from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.model_admin.registry import ListAction, list_actions, list_headers
 from apps.core.admin.permissions import has_permission, require_permission
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column, display
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
 from apps.core.jobs.metrics import find_active_job, get_stalled_since
@@ -99,9 +99,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
             obj is None or has_permission(request, edit_targets[obj.kind].view_permission)
         )
 
-    @display(description=gettext_lazy("Resource"))
-    def target_label(self, edit: BulkEdit) -> str:
-        return edit.kind_label
+    target_label = attribute_column("kind_label", gettext_lazy("Resource"))
 
     @display(description=gettext_lazy("Change"))
     def change(self, edit: BulkEdit) -> str:

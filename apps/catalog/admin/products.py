@@ -33,7 +33,7 @@ from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.registry import Inline
 from apps.core.admin.pages.tour import TourStep
 from apps.core.admin.staff_request import Context
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column, display
 from apps.core.exceptions import DomainError
 from apps.core.rest.resources.fields import TagsField
 from apps.inventory.domain import stock_grid
@@ -234,13 +234,8 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         )
         return text.format(units=product.units or 0, number=product.forms)
 
-    @display(description=gettext_lazy("Tags"))
-    def tagged(self, product: Product) -> str:
-        return product.tags
-
-    @display(description=gettext_lazy("Items sold"))
-    def sold(self, product: Product) -> int:
-        return product.units_sold
+    tagged = attribute_column("tags", gettext_lazy("Tags"))
+    sold = attribute_column("units_sold", gettext_lazy("Items sold"))
 
     # The product page shows these two values only to staff who may view but not change products.
 

@@ -25,7 +25,7 @@ from apps.catalog.models.variants import DEFAULT_VALUE
 from apps.core.admin.display.money import MoneyField
 from apps.core.admin.forms.forms import ShopOwnedTabularInline, Values
 from apps.core.admin.permissions import has_permission
-from apps.core.admin.theme import ThemedSelect, ThemedTextInput, display
+from apps.core.admin.theme import ThemedSelect, ThemedTextInput, attribute_column, display
 from apps.core.types import Attrs
 from apps.inventory.domain.stock import get_primary_location
 from apps.inventory.domain.stock_grid import Cell
@@ -256,26 +256,15 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
 
     # The grid shows these values only to staff who may view but not change products.
 
-    @display(description=gettext_lazy("SKU"))
-    def sku(self, variant: Variant) -> str:
-        return variant.inventory_item.sku
-
-    @display(description=gettext_lazy("Tracked"), boolean=True)
-    def tracked(self, variant: Variant) -> bool:
-        return variant.inventory_item.tracked
-
-    @display(description=gettext_lazy("Cost"))
-    def cost(self, variant: Variant) -> object:
-        return variant.inventory_item.cost
+    sku = attribute_column("inventory_item.sku", gettext_lazy("SKU"))
+    tracked = attribute_column("inventory_item.tracked", gettext_lazy("Tracked"), boolean=True)
+    cost = attribute_column("inventory_item.cost", gettext_lazy("Cost"))
+    place = attribute_column("position", gettext_lazy("Position"))
 
     @display(description=gettext_lazy("Image"))
     def picture(self, variant: Variant) -> SafeString:
         image = variant.image
         return thumbnail(variant.shop_id, image.key if image else "", image.name if image else "")
-
-    @display(description=gettext_lazy("Position"))
-    def place(self, variant: Variant) -> int:
-        return variant.position
 
 
 def _generate_variants(

@@ -25,7 +25,7 @@ from apps.core.admin.display.money import MoneyField
 from apps.core.admin.forms.forms import PanelForm, ShopOwnedForm, Values
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
-from apps.core.admin.theme import Fieldset, ThemedTextInput, display
+from apps.core.admin.theme import Fieldset, ThemedTextInput, attribute_column, display
 from apps.core.i18n import formats
 from apps.core.money import format_plain
 from apps.core.tenancy.currency_conversion import get_presentments
@@ -243,25 +243,15 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     def own_title(self, variant: Variant) -> str | None:
         return None if variant.is_default else variant.title
 
-    @display(description=gettext_lazy("Product"), ordering="product__title_key")
-    def product_title(self, variant: Variant) -> str:
-        return variant.product.title
-
-    @display(description=gettext_lazy("SKU"))
-    def sku(self, variant: Variant) -> str:
-        return variant.inventory_item.sku
-
-    @display(description=gettext_lazy("Tracked"), boolean=True)
-    def tracked(self, variant: Variant) -> bool:
-        return variant.inventory_item.tracked
+    product_title = attribute_column("product.title", gettext_lazy("Product"), ordering="product__title_key")
+    sku = attribute_column("inventory_item.sku", gettext_lazy("SKU"))
+    tracked = attribute_column("inventory_item.tracked", gettext_lazy("Tracked"), boolean=True)
+    scanned = attribute_column("barcode", gettext_lazy("Barcode"), empty_value="–")
+    vendor = attribute_column("product.vendor", gettext_lazy("Vendor"))
 
     @display(description=gettext_lazy("Price"), ordering="price")
     def price_shown(self, variant: Variant) -> str:
         return formats.format_amount(variant.price, get_current_shop().currency)
-
-    @display(description=gettext_lazy("Barcode"), empty_value="–")
-    def scanned(self, variant: Variant) -> str | None:
-        return variant.barcode
 
     @display(description=gettext_lazy("Compare-at price"), empty_value="–")
     def compared(self, variant: Variant) -> str | None:
@@ -272,10 +262,6 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     def cost(self, variant: Variant) -> str | None:
         cost = variant.inventory_item.cost
         return None if cost is None else formats.format_amount(cost, get_current_shop().currency)
-
-    @display(description=gettext_lazy("Vendor"))
-    def vendor(self, variant: Variant) -> str:
-        return variant.product.vendor
 
     def lock_row(self, instance: Variant) -> None:
         """Lock the variant's stock, then the product. The product lock protects all variants of the product."""

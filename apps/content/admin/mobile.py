@@ -11,7 +11,7 @@ from apps.content.models import MobilePlatformApplication
 from apps.core.admin.forms.forms import PanelForm, Values
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
-from apps.core.admin.theme import Fieldset, ThemedTextarea, display
+from apps.core.admin.theme import Fieldset, ThemedTextarea, attribute_column, display
 from apps.core.tenancy.permissions import allow, grants
 
 grants.add(allow("preferences", "vacd", "content.mobileplatformapplication"))
@@ -78,9 +78,7 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     def get_fieldsets(self, request: HttpRequest, obj: MobilePlatformApplication | None = None) -> tuple[Fieldset, ...]:
         return self.fieldsets if obj else self.fieldsets[:-1]
 
-    @display(description=gettext_lazy("Opens links"), boolean=True)
-    def links(self, app: MobilePlatformApplication) -> bool:
-        return app.enabled_universal_or_app_links
+    links = attribute_column("enabled_universal_or_app_links", gettext_lazy("Opens links"), boolean=True)
 
     @display(description=gettext_lazy("Association file"))
     def association_file(self, app: MobilePlatformApplication) -> str:

@@ -7,7 +7,7 @@ from apps.content.models import ScriptTag, Theme
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.staff_request import Context
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column, display
 from apps.core.tenancy.permissions import allow, grants
 from apps.shops.admin.filters import AppFilter
 from apps.shops.admin.uninstall_preview import uninstall_counts
@@ -53,18 +53,10 @@ class ScriptTagAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[ScriptTag]):
             self.message_user(request, THEME_WITHOUT_SCRIPT_TAGS, messages.WARNING)
         return super().changelist_view(request, extra_context)
 
-    @display(description=gettext_lazy("Source"), ordering="src")
-    def source(self, tag: ScriptTag) -> str:
-        return tag.src
-
-    @display(description=gettext_lazy("App"), ordering="app__name")
-    def app_name(self, tag: ScriptTag) -> str:
-        return tag.app.name
+    source = attribute_column("src", gettext_lazy("Source"), ordering="src")
+    app_name = attribute_column("app.name", gettext_lazy("App"), ordering="app__name")
+    cached = attribute_column("cache", gettext_lazy("Cached"), boolean=True)
 
     @display(description=gettext_lazy("Shown on"))
     def shown_on(self, tag: ScriptTag) -> str:
         return tag.get_display_scope_display()
-
-    @display(description=gettext_lazy("Cached"), boolean=True)
-    def cached(self, tag: ScriptTag) -> bool:
-        return tag.cache

@@ -7,6 +7,7 @@ theme's classes.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from django.db.models import Model
@@ -145,6 +146,18 @@ def _count_general_errors(form: "AdminForm", inlines: "Iterable[InlineAdminFormS
 
 unfold_tags._count_errors_in_general, unfold_tags._count_errors_in_inline = _count_general_errors, _count_inline_errors
 
+
+def attribute_column(path: str, description: StrOrPromise, **options: Any) -> Callable[[Any, Any], Any]:
+    """Return a column that shows an attribute of the row or of a related row, such as ``app.name``."""
+    get_value = attrgetter(path)
+
+    @display(description=description, **options)
+    def column(model_admin: object, row: Model) -> Any:
+        return get_value(row)
+
+    return column
+
+
 # A group of form fields below a heading.
 Fieldset: TypeAlias = "tuple[StrOrPromise | None, _FieldOpts]"
 
@@ -162,6 +175,7 @@ __all__ = [
     "ThemedTabularInline",
     "ThemedTextInput",
     "ThemedTextarea",
+    "attribute_column",
     "display",
 ]
 

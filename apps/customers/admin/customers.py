@@ -26,7 +26,7 @@ from apps.core.admin.pages import dashboard
 from apps.core.admin.pages.tour import TourStep
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column, display
 from apps.core.db.lookups import in_materialized
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
@@ -116,9 +116,10 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     def name(self, customer: Customer) -> str:
         return str(customer)
 
-    @display(description=gettext_lazy("Email"), ordering="email_key")
-    def address(self, customer: Customer) -> str:
-        return customer.email
+    address = attribute_column("email", gettext_lazy("Email"), ordering="email_key")
+    tagged = attribute_column("tags", gettext_lazy("Tags"))
+    proven = attribute_column("verified_email", gettext_lazy("Email verified"), boolean=True)
+    since = attribute_column("created_at", gettext_lazy("Created at"), ordering="created_at")
 
     @display(
         description=gettext_lazy("Account"),
@@ -143,18 +144,6 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     @display(description=gettext_lazy("Email marketing"))
     def newsletter(self, customer: Customer) -> str:
         return customer.get_email_marketing_state_display()
-
-    @display(description=gettext_lazy("Tags"))
-    def tagged(self, customer: Customer) -> str:
-        return customer.tags
-
-    @display(description=gettext_lazy("Email verified"), boolean=True)
-    def proven(self, customer: Customer) -> bool:
-        return customer.verified_email
-
-    @display(description=gettext_lazy("Created at"), ordering="created_at")
-    def since(self, customer: Customer) -> datetime:
-        return customer.created_at
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Customer], search_term: str

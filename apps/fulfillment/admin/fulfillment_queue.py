@@ -23,7 +23,7 @@ from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.pages import dashboard
 from apps.core.admin.pages.tour import TourStep
 from apps.core.admin.permissions import has_permission
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column, display
 from apps.core.db.lookups import in_materialized
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
@@ -144,23 +144,15 @@ class FulfillmentOrderAdmin(
             row.told_items = item_texts[row.pk]
         return changelist
 
-    @display(description=gettext_lazy("Order"))
-    def order_name(self, row: FulfillmentOrder) -> str:
-        return row.order.name
+    order_name = attribute_column("order.name", gettext_lazy("Order"))
+    location_name = attribute_column("assigned_location.name", gettext_lazy("From"))
+    items = attribute_column("told_items", gettext_lazy("Items"))
 
     @display(description=gettext_lazy("Due"), label={"danger": "danger", "warning": "warning", "": "default"})
     def due_at(self, row: FulfillmentOrderRow) -> tuple[str, str]:
         """Return the urgency, or the due date if the fulfillment order is not urgent."""
         kind, text = get_urgency(row, timezone.now())
         return (kind, text) if text else ("", formats.format_date(row.due, "j M, H:i"))
-
-    @display(description=gettext_lazy("From"))
-    def location_name(self, row: FulfillmentOrder) -> str:
-        return row.assigned_location.name
-
-    @display(description=gettext_lazy("Items"))
-    def items(self, row: FulfillmentOrderRow) -> str:
-        return row.told_items
 
     @display(description=gettext_lazy("To"))
     def destination(self, row: FulfillmentOrder) -> str:

@@ -18,7 +18,7 @@ from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column
 from apps.core.exceptions import DomainError
 from apps.core.i18n.formats import lowercase_label
 from apps.core.tenancy.models import App, Installation
@@ -107,17 +107,9 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
     change_form_template = "panel/fulfillment/service.html"
     list_filter: ClassVar[tuple[str, ...]] = ("inventory_management", "tracking_support")
 
-    @display(description=gettext_lazy("App"))
-    def app_name(self, service: FulfillmentService) -> str:
-        return service.app.name
-
-    @display(description=gettext_lazy("Reports inventory"), boolean=True)
-    def reports_stock(self, service: FulfillmentService) -> bool:
-        return service.inventory_management
-
-    @display(description=gettext_lazy("Reports tracking"), boolean=True)
-    def reports_tracking(self, service: FulfillmentService) -> bool:
-        return service.tracking_support
+    app_name = attribute_column("app.name", gettext_lazy("App"))
+    reports_stock = attribute_column("inventory_management", gettext_lazy("Reports inventory"), boolean=True)
+    reports_tracking = attribute_column("tracking_support", gettext_lazy("Reports tracking"), boolean=True)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FulfillmentService]:
         """Load the location, too, because renaming the service also renames the location."""

@@ -23,7 +23,7 @@ from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.model_admin.registry import ListAction, list_actions, list_headers
 from apps.core.admin.permissions import MissingPermission, has_permission, require_permission
 from apps.core.admin.staff_request import as_staff_request
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column, display
 from apps.core.events.models import Event
 from apps.core.jobs.metrics import get_stalled_since
 from apps.core.tenancy.models import User
@@ -89,9 +89,7 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Export]:
         return super().get_queryset(request).filter(user=as_staff_request(request).user)
 
-    @display(description=gettext_lazy("Resource"), ordering="kind")
-    def resource_label(self, export: Export) -> str:
-        return export.kind_label
+    resource_label = attribute_column("kind_label", gettext_lazy("Resource"), ordering="kind")
 
     @display(
         description=gettext_lazy("Status"),

@@ -1,5 +1,4 @@
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import TypeAlias, TypedDict
 
 from django.contrib import admin
@@ -13,7 +12,7 @@ from apps.core.admin.lists.filters import Choices, Screen
 from apps.core.admin.lists.search import get_result_limit, is_palette_search, union_first_rows
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column, display
 from apps.core.db.lookups import in_materialized
 from apps.core.tenancy.actor_names import get_actor_names
 from apps.inventory.domain.hooks import get_item_names, get_search_conditions
@@ -92,13 +91,9 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
         """Allow filtering by item, because the stock grid links to lists with this filter."""
         return lookup == "item__id__exact" or super().lookup_allowed(lookup, value, request)
 
-    @display(description=gettext_lazy("Date"), ordering="id")
-    def when(self, movement: StockMovement) -> datetime:
-        return movement.at
-
-    @display(description=gettext_lazy("Item"))
-    def thing(self, movement: NamedMovement) -> str:
-        return movement.thing_name
+    when = attribute_column("at", gettext_lazy("Date"), ordering="id")
+    thing = attribute_column("thing_name", gettext_lazy("Item"))
+    who = attribute_column("actor_name", gettext_lazy("Changed by"))
 
     @display(description=pgettext_lazy("amount", "Change"))
     def change(self, movement: StockMovement) -> str:
@@ -107,7 +102,3 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
     @display(description=gettext_lazy("Reason"))
     def why(self, movement: StockMovement) -> str:
         return movement.get_reason_display()
-
-    @display(description=gettext_lazy("Changed by"))
-    def who(self, movement: NamedMovement) -> str:
-        return movement.actor_name

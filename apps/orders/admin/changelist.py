@@ -17,7 +17,7 @@ from apps.core.admin.lists.filters import Choices, Screen, SelectFilter
 from apps.core.admin.lists.search import get_result_limit, is_palette_search, set_truncation_note, union_first_rows
 from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, WordFilter
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column, display
 from apps.core.db.lookups import MIN_TRIGRAM_LENGTH
 from apps.customers.models import Customer
 from apps.orders.admin import search
@@ -215,21 +215,13 @@ class OrderList(ShopOwnedAdmin[Order]):
     def state(self, order: Order) -> tuple[str, str]:
         return order.status, order.get_status_display()
 
-    @display(description=gettext_lazy("Email"))
-    def mail(self, order: Order) -> str:
-        return order.email
-
-    @display(description=gettext_lazy("Phone"))
-    def telephone(self, order: Order) -> str:
-        return order.phone
+    mail = attribute_column("email", gettext_lazy("Email"))
+    telephone = attribute_column("phone", gettext_lazy("Phone"))
+    channel = attribute_column("source_name", gettext_lazy("Channel"))
 
     @display(description=gettext_lazy("City"))
     def town(self, order: Order) -> str:
         return str((order.shipping_address or {}).get("city") or "")
-
-    @display(description=gettext_lazy("Channel"))
-    def channel(self, order: Order) -> str:
-        return order.source_name
 
     def palette_details(self, instance: Order) -> Sequence[str]:
         status = instance.get_status_display()

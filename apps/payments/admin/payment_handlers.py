@@ -1,5 +1,4 @@
 import json
-from datetime import datetime
 from typing import ClassVar
 
 from django.contrib import admin
@@ -12,7 +11,7 @@ from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import extra_view
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
-from apps.core.admin.theme import Fieldset, display
+from apps.core.admin.theme import Fieldset, attribute_column, display
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.permissions import allow, grants
 from apps.core.types import Attrs
@@ -62,13 +61,10 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
     def environment_label(self, handler: PaymentHandlerConfig) -> tuple[str, str]:
         return handler.environment, handler.get_environment_display()
 
-    @display(description=pgettext_lazy("payment handler", "Enabled"), ordering="enabled", boolean=True)
-    def is_enabled(self, handler: PaymentHandlerConfig) -> bool:
-        return handler.enabled
-
-    @display(description=gettext_lazy("Updated at"), ordering="updated_at")
-    def changed_at(self, handler: PaymentHandlerConfig) -> datetime:
-        return handler.updated_at
+    is_enabled = attribute_column(
+        "enabled", pgettext_lazy("payment handler", "Enabled"), ordering="enabled", boolean=True
+    )
+    changed_at = attribute_column("updated_at", gettext_lazy("Updated at"), ordering="updated_at")
 
     def changeform_view(
         self,

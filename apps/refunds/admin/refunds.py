@@ -18,7 +18,7 @@ from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.pages import dashboard
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import as_staff_request
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column, display
 from apps.core.exceptions import DomainError
 from apps.core.money import ZERO
 from apps.orders.domain.pricing.totals import get_shop_formatter
@@ -73,9 +73,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     sortable_by = ("processed_at",)
     actions = None
 
-    @display(description=gettext_lazy("Order"))
-    def name(self, refund: Refund) -> str:
-        return refund.order.name
+    name = attribute_column("order.name", gettext_lazy("Order"))
 
     @display(description=gettext_lazy("Amount"))
     def amount(self, refund: Refund) -> str:

@@ -19,7 +19,7 @@ from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.pages import dashboard
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column, display
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.models import AccessToken, App, Installation
 from apps.shops.admin import oauth_approval, purchases, scope_fields, tokens, uninstall_preview
@@ -62,9 +62,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         queryset = super().get_queryset(request).filter(uninstalled_at=None).select_related("app")
         return queryset.annotate(last_used_at=Subquery(last_use))
 
-    @display(description=gettext_lazy("App"), ordering="app__name")
-    def app_name(self, installation: Installation) -> str:
-        return installation.app.name
+    app_name = attribute_column("app.name", gettext_lazy("App"), ordering="app__name")
 
     @display(description=gettext_lazy("Access"))
     def may_do(self, installation: Installation) -> str:

@@ -1,5 +1,5 @@
 from datetime import datetime
-from typing import TypedDict, cast
+from typing import cast
 
 from allauth.mfa.models import Authenticator
 from django.contrib import admin, messages
@@ -10,7 +10,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
-from django_stubs_ext import WithAnnotations
 
 from apps.core.admin.forms.error_display import add_domain_errors, format_errors
 from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
@@ -21,7 +20,7 @@ from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.pages import dashboard
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context, as_staff_request
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column, display
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.models import Membership, User
 from apps.core.tenancy.permissions import allow, allow_custom, grants
@@ -35,10 +34,6 @@ DELETE, ACTIVATE = "staff.delete_membership", "staff.activate_membership"
 for _name, _actions in (("create", "va"), ("update", "vc"), ("delete", "vd"), ("activation", "v")):
     grants.add(allow(f"staff_management_{_name}", _actions, "staff.membership"))
 grants.add(allow_custom("staff_management_activation", ACTIVATE, reads=False))
-
-
-class _Factors(TypedDict):
-    has_factor: bool
 
 
 @admin.register(Membership)
@@ -83,9 +78,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         )
         return template.format(count=count, viewing=viewing)
 
-    @display(description=gettext_lazy("Two-factor"), boolean=True)
-    def two_factor(self, membership: "WithAnnotations[Membership, _Factors]") -> bool:
-        return membership.has_factor
+    two_factor = attribute_column("has_factor", gettext_lazy("Two-factor"), boolean=True)
 
     @display(description=gettext_lazy("Last login"), ordering="user__last_login")
     def last_login(self, membership: Membership) -> datetime | str:

@@ -17,7 +17,7 @@ from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.permissions import has_permission
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column, display
 from apps.core.events.models import Event
 from apps.core.i18n.formats import lowercase_label
 from apps.shops.admin.filters import AppFilter
@@ -112,9 +112,8 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
         event = delivery.event
         return (event.label or f"#{event.subject_id}") if event else None
 
-    @display(description=gettext_lazy("App"))
-    def app_name(self, delivery: Delivery) -> str:
-        return delivery.app.name
+    app_name = attribute_column("app.name", gettext_lazy("App"))
+    problem = attribute_column("problem", gettext_lazy("Error"), empty_value="–")
 
     @display(description=gettext_lazy("Status"), label=STATE_COLORS)
     def status(self, delivery: Delivery) -> tuple[str, str]:
@@ -123,10 +122,6 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
     @display(description=gettext_lazy("Attempts"))
     def attempt_count(self, delivery: Delivery) -> str:
         return _("{attempts} of {limit}").format(attempts=delivery.attempts, limit=MAX_ATTEMPTS)
-
-    @display(description=gettext_lazy("Error"), empty_value="–")
-    def problem(self, delivery: Delivery) -> str:
-        return delivery.problem
 
     def has_again_permission(self, request: HttpRequest) -> bool:
         """Return True if the user may use the *Replay* action. Django's admin calls this method."""

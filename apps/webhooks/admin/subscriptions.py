@@ -19,7 +19,7 @@ from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.pages import dashboard
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import as_staff_request
-from apps.core.admin.theme import display
+from apps.core.admin.theme import attribute_column, display
 from apps.core.i18n import formats
 from apps.core.i18n.messages import define_text
 from apps.core.tenancy.scope import all_shops_scope
@@ -106,13 +106,9 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
             .order_by(*self.ordering)
         )
 
-    @display(description=gettext_lazy("Topic"))
-    def topic_name(self, subscription: Subscription) -> str:
-        return subscription.topic
-
-    @display(description=gettext_lazy("App"))
-    def app_name(self, subscription: Subscription) -> str:
-        return subscription.app.name
+    topic_name = attribute_column("topic", gettext_lazy("Topic"))
+    app_name = attribute_column("app.name", gettext_lazy("App"))
+    delivered_at = attribute_column("delivered_at", gettext_lazy("Last delivery"), empty_value="–")
 
     @display(description=gettext_lazy("Endpoint"))
     def address(self, subscription: Subscription) -> str:
@@ -122,10 +118,6 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     def status(self, subscription: Subscription) -> tuple[str, str]:
         state = get_status_key(subscription)
         return state, str(_STATUSES[state][1])
-
-    @display(description=gettext_lazy("Last delivery"), empty_value="–")
-    def delivered_at(self, subscription: Subscription) -> datetime | None:
-        return subscription.delivered_at  # type: ignore[attr-defined]
 
     @row_view("change/", VIEW_PERMISSION, CHANGE_PERMISSION, name="change")
     def detail_view(
