@@ -109,8 +109,8 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
             for name in dir(type(self))
             if isinstance(declaration := getattr(getattr(type(self), name), "extra_view", None), _ExtraView)
         }
-        # An ID can contain slashes, so a route that begins with an ID also matches longer routes.
-        for name, declaration in sorted(declared.items(), key=lambda item: item[1].route.startswith("<")):
+        # An ID can contain slashes, so ``<id>/delete/`` would also match the longer ``<id>/code/delete/``.
+        for name, declaration in sorted(declared.items(), key=lambda item: -item[1].route.count("/")):
             checked_view: Any = self.admin_site.admin_view(self._wrap_view(getattr(self, name), declaration))
             checked_view.model_admin = self
             url_name = f"{self.opts.app_label}_{self.opts.model_name}_{declaration.name}"
