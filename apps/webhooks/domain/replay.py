@@ -54,8 +54,6 @@ class ReplayRefused(DomainError):
 class ResendRefused(DomainError):
     """Raised when a delivery cannot be sent again. The only key of ``errors`` is ``base``."""
 
-    code = "resend_refused"
-
 
 @transaction.atomic
 def request_replay(

@@ -8,9 +8,8 @@ On PostgreSQL, a claim is one statement with a plan that follows the index of wa
 deliveries of their resources. Claims that find them postpone them, and the result of a delivery makes the next ones due
 (``results``). A delivery that only waits for one in progress stays due, so that no result can be missed.
 
-On SQLite, which
-allows one writer at a time, a claim is a short transaction. A claim commits without waiting for the disk. Therefore a
-server crash can lose leases, and the affected deliveries are sent twice.
+On SQLite, which allows one writer at a time, a claim is a short transaction. A claim commits without waiting for the
+disk. Therefore a server crash can lose leases, and the affected deliveries are sent twice.
 """
 
 from collections.abc import Mapping, Sequence
