@@ -14,7 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from apps.core.jobs import queue
 from apps.core.jobs.job_tasks import get_queue, tasks
 from apps.core.jobs.periodic_tasks import Every, periodic_tasks, run_periodic_task
-from apps.webhooks.domain.engine.dispatcher import notify, runner
+from apps.webhooks.domain.engine.dispatcher import notify
 
 # The clocks of the scheduler and the workers may differ by this many seconds. The scheduler sets the expiry time of a
 # message, and the worker checks it. If no worker is running, messages expire after this time.
@@ -63,6 +63,13 @@ class PeriodicTask(Task):
         run_periodic_task(self.name)
 
 
+def deliver_webhooks() -> None:
+    # Only workers load the HTTP client of deliveries, because it is large.
+    from apps.webhooks.domain.engine.dispatcher.runner import deliver
+
+    deliver()
+
+
 def declare_tasks(app: Celery) -> None:
     """Create a Celery task for each job task, each periodic task and the delivery of webhooks, and fill the schedule.
 
@@ -74,7 +81,7 @@ def declare_tasks(app: Celery) -> None:
     for name, periodic_task in periodic_tasks.items():
         app.task(periodic_task.run, base=PeriodicTask, name=name, shared=False, lazy=False)
     # The message only asks for a run, so it is not kept until the run has ended.
-    app.task(runner.deliver, name=notify.DELIVER, acks_late=False, shared=False, lazy=False)
+    app.task(deliver_webhooks, name=notify.DELIVER, acks_late=False, shared=False, lazy=False)
     app.conf.beat_schedule.update(build_schedule())
     for pattern in settings.TASK_ROUTES_OF_OPERATOR:
         if not any(fnmatchcase(name, pattern) for name in app.tasks):

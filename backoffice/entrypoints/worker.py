@@ -31,6 +31,8 @@ def main() -> None:
         # Load all tasks before the fork, so that the processes share their memory. Loaded modules are never freed, so
         # exclude them from garbage collection, which would copy the shared memory.
         app.loader.import_default_modules()
+        import apps.webhooks.domain.engine.dispatcher.runner  # noqa: F401
+
         gc.collect()
         gc.freeze()
         app.worker_main(

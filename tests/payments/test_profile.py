@@ -14,7 +14,7 @@ from ucp_sdk.models.schemas import ucp
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.demo.data import payments
-from apps.payments.domain import schemas
+from apps.payments.domain import schema_validation, schemas
 from apps.payments.models import PaymentHandlerConfig
 from tests.support.api_client import ApiClient, Response
 from tests.support.factories.payments import BODY, VERSION, make_handler
@@ -109,7 +109,7 @@ def test_a_checkout_gets_the_published_entry_as_resolved_for_it(api: ApiClient, 
     published = {**kept, "environment": "production"}
     assert entry["config"] == published | {"currency": "EUR", "token_binding": {"checkout_id": "c-1"}}
     assert bare["config"] == published
-    assert [schemas.find_schema_errors(VERSION, schemas.RESPONSE, item) for item in (entry, bare)] == [{}, {}]
+    assert [schema_validation.find_schema_errors(VERSION, schemas.RESPONSE, item) for item in (entry, bare)] == [{}, {}]
 
 
 @pytest.mark.parametrize(
@@ -174,12 +174,12 @@ def test_the_demo_profile_is_valid(
     }
 
     request.getfixturevalue("no_network")
-    registry_of_served = schemas.build_registry(served)
+    registry_of_served = schema_validation.build_registry(served)
     for definition, entries in ((schemas.BUSINESS, published), (schemas.RESPONSE, checkout)):
         validator = Draft202012Validator(
             {"$ref": f"{schemas.get_schema_url(VERSION)}#/$defs/{definition}"},
             registry=registry_of_served,
-            format_checker=schemas.FORMATS,
+            format_checker=schema_validation.FORMATS,
         )
         assert len(entries) == 1
         assert list(validator.iter_errors(entries[0])) == []
@@ -295,7 +295,7 @@ def test_unpublished_documents_are_not_found(path: str, db: None) -> None:
 
 LATER = "2026-08-25"
 SANDBOX = {"shop_id": "942252", "environment": "sandbox"}
-_KEPT = (schemas.get_schema_versions, schemas.load_documents, schemas.render_document, schemas.get_validator)
+_KEPT = (schemas.get_schema_versions, schemas.load_documents, schemas.render_document, schema_validation.get_validator)
 
 
 @pytest.fixture

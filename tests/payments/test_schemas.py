@@ -6,7 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing.exceptions import Unresolvable
 
-from apps.payments.domain import entry_validation, schemas
+from apps.payments.domain import entry_validation, schema_validation, schemas
 from tests.support.factories.payments import VERSION
 from tests.support.subtests import Subtests
 from tests.support.types import JsonObject
@@ -32,11 +32,11 @@ def iterate_objects(value: Any) -> Iterator[JsonObject]:
 
 
 def get_schema_errors(definition: str, value: object) -> dict[str, list[str]]:
-    return schemas.find_schema_errors(VERSION, definition, value)
+    return schema_validation.find_schema_errors(VERSION, definition, value)
 
 
 def test_the_documents_are_schemas_and_every_reference_leads_to_one_of_them(no_network: None) -> None:
-    registry = schemas.build_registry(schemas.load_documents())
+    registry = schema_validation.build_registry(schemas.load_documents())
 
     with Subtests() as checks:
         for path, document in load_schemas().items():
@@ -50,7 +50,7 @@ def test_the_documents_are_schemas_and_every_reference_leads_to_one_of_them(no_n
 
 def test_a_reference_to_elsewhere_is_not_fetched(no_network: None) -> None:
     elsewhere = {"$id": f"{schemas.PLACEHOLDER}/x.json", "$ref": "https://schemas.example/other.json"}
-    registry = schemas.build_registry({"x.json": json.dumps(elsewhere).encode()})
+    registry = schema_validation.build_registry({"x.json": json.dumps(elsewhere).encode()})
 
     with pytest.raises(Unresolvable):
         registry.resolver(elsewhere["$id"]).lookup(elsewhere["$ref"])
@@ -69,7 +69,7 @@ def test_every_format_that_a_document_names_is_checked() -> None:
         part["format"] for document in load_schemas().values() for part in iterate_objects(document) if "format" in part
     }
 
-    assert formats == {"date-time", "email", "uri"} == set(schemas.FORMATS.checkers)
+    assert formats == {"date-time", "email", "uri"} == set(schema_validation.FORMATS.checkers)
 
 
 def test_patterns_stop_before_a_line_break_and_know_plain_digits_only() -> None:

@@ -33,7 +33,6 @@ VOLUMES = (
 MAX_DEPTH = 12
 _CHILDREN = ("paragraph", "heading", "list", "list-item", "link", "text")
 _TEXT_MARKS = ("bold", "italic")
-_LANGUAGES = frozenset(Locale("en").languages)
 
 
 def _object_reader(check: Callable[[Members], None], example: str) -> Callable[[object], str]:
@@ -125,7 +124,7 @@ def _read_language(value: object) -> str:
         locale = Locale.parse(text, sep="-")
     except (ValueError, UnknownLocaleError):
         locale = None
-    if locale is None or locale.language not in _LANGUAGES or str(locale).replace("_", "-") != text:
+    if locale is None or locale.language not in Locale("en").languages or str(locale).replace("_", "-") != text:
         raise InvalidValue("must be a language code such as en or pt-BR")
     return text
 

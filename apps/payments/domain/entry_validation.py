@@ -42,7 +42,9 @@ def find_entry_errors(entry: ReadOnlyAttrs) -> Errors:
     """Return the errors of an entry as in ``handlers.build_entry``, keyed by dotted field path."""
     if guard_errors := schemas.group_messages(_find_unsafe(entry, (), 0, public=True)) or _find_too_large(entry):
         return guard_errors
-    errors = schemas.find_schema_errors(_get_schema_version(entry), schemas.BUSINESS, entry)
+    from apps.payments.domain.schema_validation import find_schema_errors
+
+    errors = find_schema_errors(_get_schema_version(entry), schemas.BUSINESS, entry)
     for field, message in _find_rule_violations(entry):
         errors.setdefault(field, [message])
     return errors

@@ -56,7 +56,9 @@ def _find_format_errors(handler: PaymentHandlerConfig, values: ReadOnlyAttrs) ->
     instrument = values.get(_INSTRUMENT)
     if instrument is None:
         return errors | {_INSTRUMENT: [BLANK]}
-    instrument_errors = entry_validation.find_unsafe_parts(instrument) or schemas.find_schema_errors(
+    from apps.payments.domain.schema_validation import find_schema_errors
+
+    instrument_errors = entry_validation.find_unsafe_parts(instrument) or find_schema_errors(
         handler.handler_version, schemas.INSTRUMENT, instrument
     )
     if isinstance(instrument, dict):

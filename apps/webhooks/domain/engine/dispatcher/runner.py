@@ -5,7 +5,6 @@ message for the next run. Messages may be lost, late or duplicate, because the s
 seconds, and a message without work costs one statement.
 """
 
-import gc
 import logging
 import sys
 import time
@@ -25,9 +24,6 @@ from apps.webhooks.domain.engine.dispatcher.endpoint_slots import SLOTS
 logger = logging.getLogger(__name__)
 
 RUN_SECONDS = 25.0
-# Thresholds for garbage collection during a run. Requests create many objects that live for a few milliseconds. With
-# the default thresholds, a third of the processor time would be spent on finding them.
-_GC_THRESHOLDS = (50_000, 20, 100)
 
 
 def deliver() -> None:
@@ -73,7 +69,7 @@ class Runner:
         dispatcher = Dispatcher(self._threads, lease, slots=self._slots, ends_at=ends_at, must_stop=must_stop)
         is_wanted = False
         try:
-            with _tune_interpreter():
+            with _switch_threads_often():
                 uvloop.run(dispatcher.run())
         finally:
             is_wanted = self._threads.call("claim", run_leases.release_run_lease, lease)
@@ -95,13 +91,11 @@ class Runner:
 
 
 @contextmanager
-def _tune_interpreter() -> Iterator[None]:
-    """Change settings of the interpreter for a run: switch threads often, so that they do not delay the event loop."""
-    interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
+def _switch_threads_often() -> Iterator[None]:
+    """Switch threads more often during a run, so that database threads do not delay the event loop."""
+    interval = sys.getswitchinterval()
     sys.setswitchinterval(0.001)
-    gc.set_threshold(*_GC_THRESHOLDS)
     try:
         yield
     finally:
         sys.setswitchinterval(interval)
-        gc.set_threshold(*thresholds)
