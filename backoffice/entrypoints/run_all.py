@@ -65,7 +65,8 @@ class _Run:
         if self._is_running():
             _print(f"{login}Running until Ctrl-C.")
         while self._is_running():
-            time.sleep(0.1)
+            # A stop signal interrupts the sleep only if its handler raises, so do not sleep long.
+            time.sleep(0.5)
         return self._end()
 
     def _start(self, name: str, *arguments: str, stdout: int | None = None) -> None:
