@@ -246,6 +246,7 @@ TEMPLATES = [
                 "django.templatetags.i18n",
                 "django.templatetags.l10n",
                 "apps.core.admin.templatetags.dates",
+                "apps.core.admin.templatetags.menu",
                 "apps.core.admin.templatetags.messages",
             ],
             "context_processors": [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
 from django.db.models.deletion import Collector
 from django.utils import timezone
+from django.utils.encoding import force_str
 from django.utils.translation import gettext_lazy
 from django_scopes import ScopedManager
 
@@ -143,6 +144,11 @@ class Timestamped(models.Model):
 
     class Meta:
         abstract = True
+
+    def _get_FIELD_display(self, field: models.Field[Any, Any]) -> Any:  # noqa: N802 - Django's name
+        """Return the label of a choice. Django's method would translate all labels of the field at each call."""
+        value = getattr(self, field.attname)
+        return force_str(dict(field.flatchoices).get(value, value), strings_only=True)
 
     def save(self, **kwargs: Any) -> None:
         """Save the row. A partial save includes the timestamp, the version and the case-folded copies."""

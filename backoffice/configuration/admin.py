@@ -40,10 +40,7 @@ UNFOLD: dict[str, Any] = {
     "SCRIPTS": [_script_texts_url, _static_url("session.js"), _static_url("panel.js"), _static_url("palette.js")],
     "ACCOUNT": {"navigation": "apps.core.admin.menu.get_account_links"},
     "COMMAND": {"search_models": False, "show_history": False},
-    "SIDEBAR": {
-        "show_all_applications": False,
-        "navigation": "apps.core.admin.menu.build_navigation",
-    },
+    "SIDEBAR": {"show_all_applications": False},
 }
 
 

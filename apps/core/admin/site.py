@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from apps.core.admin.forms.idempotency import FORM_KEY_FIELD, create_form_key
 from apps.core.admin.lists import saved_views
+from apps.core.admin.menu import build_navigation
 from apps.core.admin.pages import dashboard, tour
 from apps.core.admin.pages.docs_page import render_help_page, serve_help_image
 from apps.core.admin.palette import search as palette_search
@@ -56,6 +57,10 @@ class StaffSite(ThemedSite):
             "tour": tour.get_tour_position(request),
             "templates": {"navigation": "panel/menu.html"},
         }
+
+    def get_sidebar_list(self, request: HttpRequest) -> list[Context]:
+        """Return the menu. The theme's method would copy it and check the permissions a second time."""
+        return build_navigation(request)
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Return True for active users inside a shop. Each page checks its own permissions."""

@@ -4,17 +4,20 @@ The theme has no type hints. The type checker therefore uses Django's classes wi
 theme's classes.
 """
 
+import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from django.db.models import Model
+from django.forms import Widget
 from django.utils.formats import number_format
-from django.utils.functional import cached_property
+from django.utils.functional import Promise, cached_property
 from django.utils.html import conditional_escape
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeData, SafeString, mark_safe
 from django.utils.translation import gettext_noop
 from django_stubs_ext import StrOrPromise
 from unfold import forms as themed_forms
@@ -24,6 +27,7 @@ from unfold.forms import ActionForm
 from unfold.sites import UnfoldAdminSite as ThemedSite
 from unfold.templatetags import unfold as unfold_tags
 from unfold.templatetags import unfold_list
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from apps.core.money import format_plain
 
@@ -104,6 +108,57 @@ def _render_labeled_cells(change_list: Any, row: Model, form: object) -> Iterato
 
 
 unfold_list.items_for_result = _render_labeled_cells
+
+
+@lru_cache(maxsize=1024)
+def _render_badge(text: str, kind: str | None, *, is_safe: bool) -> SafeString:
+    label = mark_safe(text) if is_safe else text  # noqa: S308 - the text was safe before
+    return _render_label(label, "", {label: kind})
+
+
+def _render_label_once(value: Any, empty_value: str, kinds: Any) -> SafeString:
+    """Render a badge. The rows of a list have the same few badges, so rendered badges are cached by text and kind."""
+    key, text = value if isinstance(value, tuple) and len(value) == 2 else (value, value)
+    if (
+        not isinstance(kinds, dict)
+        or not isinstance(key, str)
+        or key not in kinds
+        or not isinstance(text, str | Promise)
+    ):
+        return _render_label(value, empty_value, kinds)
+    return _render_badge(str(text), kinds[key], is_safe=isinstance(text, SafeData))
+
+
+_render_label = unfold_list.display_for_label
+unfold_list.display_for_label = _render_label_once
+
+
+def _escape(text: object) -> str:
+    """Escape a text that is not safe yet. Django's function would check each text for lazy translation."""
+    return str(text) if hasattr(text, "__html__") else html.escape(str(text))
+
+
+def _render_options(choices: Iterable[Any], selected: Collection[str]) -> SafeString:
+    """Render the options of a select box. Django would render a template for each option, such as for each country."""
+    parts = []
+    for value, label in choices:
+        if isinstance(label, list | tuple):
+            parts.append(f'<optgroup label="{_escape(value)}">{_render_options(label, selected)}</optgroup>')
+            continue
+        text = "" if value is None else str(value)
+        mark = " selected" if text in selected else ""
+        parts.append(f'<option value="{html.escape(text)}"{mark}>{_escape(label)}</option>')
+    return mark_safe("\n".join(parts))  # noqa: S308 - all parts are escaped
+
+
+def _get_select_context(widget: Any, name: str, value: object, attrs: dict[str, Any] | None) -> dict[str, Any]:
+    context = Widget.get_context(widget, name, value, attrs)
+    context["widget"]["options"] = _render_options(widget.choices, context["widget"]["value"])
+    return context
+
+
+UnfoldAdminSelectWidget.get_context = _get_select_context
+UnfoldAdminSelectWidget.template_name = "panel/widgets/select.html"
 # Replace the long list of CSS classes of the select box for bulk actions, too.
 ActionForm.base_fields["action"].widget.attrs["class"] = "bo-action"
 

@@ -53,10 +53,14 @@ def get_countries() -> tuple[Country, ...]:
     return tuple(sorted(all_countries, key=lambda country: _normalize(country.name)))
 
 
-def get_country_choices() -> list[tuple[str, str]]:
-    language = str(formats.get_locale())
+def get_country_choices() -> tuple[tuple[str, str], ...]:
+    return _get_country_choices(str(formats.get_locale()))
+
+
+@lru_cache(maxsize=64)
+def _get_country_choices(language: str) -> tuple[tuple[str, str], ...]:
     choices = ((row.alpha_2, get_localized_country_name(row.alpha_2, language)) for row in pycountry.countries)
-    return sorted(choices, key=lambda choice: _normalize(choice[1]))
+    return tuple(sorted(choices, key=lambda choice: _normalize(choice[1])))
 
 
 def get_country_name(code: str) -> str:

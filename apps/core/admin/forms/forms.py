@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, TypeVar
 
 from django import forms
@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Model
 from django.forms import BaseModelFormSet, ModelForm
 from django.http import HttpRequest
+from django.utils.choices import BaseChoiceIterator
 from django.utils.translation import gettext as _
 from django_stubs_ext import StrOrPromise
 from rest_framework.serializers import ValidationError as Refused
@@ -53,6 +54,16 @@ def _apply_theme(field: forms.Field) -> None:
             field.widget.choices = plain.choices
 
 
+class _PlainChoices(BaseChoiceIterator):
+    """Choices that are pairs already. Django would convert other iterables again for each form and widget."""
+
+    def __init__(self, choices: Iterable[tuple[str, StrOrPromise]]) -> None:
+        self._choices = tuple(choices)
+
+    def __iter__(self) -> Iterator[tuple[str, StrOrPromise]]:
+        return iter(self._choices)
+
+
 class ShopOwnedForm(forms.ModelForm[M]):
     """A model form that also checks constraints that include the shop, although the form has no field for the shop."""
 
@@ -76,7 +87,7 @@ class ShopOwnedForm(forms.ModelForm[M]):
     def set_choices(self, name: str, choices: Iterable[tuple[str, StrOrPromise]]) -> None:
         field = self.fields.get(name)
         if isinstance(field, forms.ChoiceField):
-            field.choices = list(choices)
+            field.choices = _PlainChoices(choices)
 
     @property
     def values_to_store(self) -> Values:

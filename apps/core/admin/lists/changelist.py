@@ -4,11 +4,12 @@ from functools import cached_property
 from typing import Any
 
 from django.contrib.admin import SimpleListFilter
-from django.contrib.admin.utils import label_for_field
+from django.contrib.admin.utils import label_for_field, quote
 from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import SimpleTemplateResponse
+from django.urls import reverse
 from django.utils.html import escape
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -167,7 +168,13 @@ class PanelChangeList(ThemedChangeList):
 
     def url_for_result(self, result: Model) -> str:
         """Return a row's URL relative to the list. A short URL keeps the page small, because each row contains it."""
-        return super().url_for_result(result).removeprefix(self._path)
+        return self._row_url.replace("PK", quote(str(getattr(result, self.pk_attname))))
+
+    @cached_property
+    def _row_url(self) -> str:
+        """Return the URL of a row with the primary key PK, relative to the list."""
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
+        return reverse(name, args=("PK",)).removeprefix(self._path)
 
     @property
     def matching(self) -> QuerySet[Any]:
