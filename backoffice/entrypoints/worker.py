@@ -33,7 +33,6 @@ def main() -> None:
         app.loader.import_default_modules()
         import apps.webhooks.domain.engine.dispatcher.runner  # noqa: F401
 
-        gc.collect()
         gc.freeze()
         app.worker_main(
             [

@@ -83,7 +83,6 @@ if settings.METRICS_TOKEN and "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
 def when_ready(server: Any) -> None:
     """Prepare the fork of the web processes."""
     # Exclude loaded modules from garbage collection, so that the processes can share their memory pages.
-    gc.collect()
     gc.freeze()
     # A stop signal ends a process that does not serve yet. The inherited handler would ignore it.
     os.register_at_fork(
