@@ -1,10 +1,8 @@
 """The panel form for a metafield. ``domain.write`` validates the values."""
 
-from functools import lru_cache
-
 from django import forms
 from django.utils.text import capfirst
-from django.utils.translation import get_language, gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 from django.utils.translation import gettext as _
 
 from apps.core.admin.forms.forms import ShopOwnedForm, Values
@@ -53,11 +51,6 @@ _TYPE_NAMES = {
 
 def format_type_name(name: str) -> str:
     """Return the display name of a type, e.g. "Single-line text", or "Product reference" for a reference type."""
-    return _format_type_name(name, get_language())
-
-
-@lru_cache(maxsize=4096)
-def _format_type_name(name: str, language: str | None) -> str:
     words = name.removeprefix("list.").replace("_", " ").removesuffix(" field")
     owner = words.removesuffix(" reference")
     suffix = _(" (list)") if name.startswith("list.") else ""
