@@ -2,8 +2,8 @@
 
 from django import forms
 from django.utils.text import capfirst
-from django.utils.translation import gettext_lazy, gettext_noop
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.core.admin.forms.forms import ShopOwnedForm, Values
 from apps.core.admin.theme import ThemedSelect
