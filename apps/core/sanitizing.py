@@ -49,6 +49,8 @@ def escape_formula(value: object) -> object:
     if isinstance(value, Number):
         return value
     text = str(value)
+    if text[:1].isalnum():
+        return text
     return f"'{text}" if RISKY_START.match(text) and not _NUMBER.fullmatch(text) else text
 
 

@@ -5,14 +5,18 @@ import io
 import json
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from apps.catalog.domain import products
 from apps.catalog.models import Product, ProductImage, Variant
 from apps.core.events.models import Event
+from apps.core.exceptions import DomainError
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.imports_exports.domain import imports, runner
@@ -21,6 +25,7 @@ from apps.imports_exports.resources.products.export import read_products
 from apps.inventory.domain.consistency_checks import find_differences
 from apps.inventory.models import InventoryLevel, StockMovement
 from tests.support import factories
+from tests.support.compare_shops import ShopTables
 from tests.support.factories.catalog import PNG, make_custom, make_image, make_product, make_smart
 from tests.support.files.import_export import export_text, get_row_results, import_text
 from tests.support.servers.http import Server, send_response
@@ -103,6 +108,70 @@ def test_an_export_fills_an_empty_shop_equally_and_changes_nothing_at_home(shop:
             assert told_of.count() == before[0]
             assert list(Product.objects.order_by("pk").values_list("version", flat=True)) == before[1]
     assert not list(find_differences())
+
+
+def build_product_lines(count: int) -> str:
+    """Return JSON lines with different kinds of new products, and with a product that the catalog refuses."""
+    sizes = [{"option1": size, "price": "12.50", "sku": f"M-{size}", "inventory_quantity": 3} for size in "SML"]
+    kinds: list[dict[str, Any]] = [
+        {"options": [{"name": "Size"}], "variants": sizes, "tags": "blue, warm", "metafields_global_title_tag": "Mug"},
+        {"variants": [{"price": "2.00", "inventory_quantity": 4}], "collections": ["Mugs", "New"], "vendor": "Smithy"},
+        {"status": "draft", "collections": ["Mugs"], "tags": "blue"},
+        {"options": [{"name": "Size"}], "variants": [sizes[0], sizes[0]]},
+        {"variants": [{"price": "2.00", "inventory_quantity": -4}]},
+    ]
+    rows = [{"handle": f"mug-{number}", "title": "Mug", **kinds[number % 5]} for number in range(count)]
+    return "".join(json.dumps({"product": row}) + "\n" for row in rows)
+
+
+@pytest.mark.django_db
+def test_products_created_together_equal_single_products(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise DomainError("no")
+
+    results = []
+    for alone in (True, False):
+        shop = factories.make_shop(domain=f"alone-{alone}.example".lower(), name="Shop")
+        with monkeypatch.context() as patch:
+            if alone:
+                patch.setattr(products, "create_products", refuse)
+            else:
+                patch.delattr(products, "create_product")
+            patch.setattr(runner, "BATCH_SIZE", 4)
+            lines = build_product_lines(15).splitlines(keepends=True)
+            valid = "".join(line for number, line in enumerate(lines) if number % 5 < 3)
+            report = import_product_text(shop, valid, tmp_path, "in.jsonl")
+        results.append((report, ShopTables(shop).dump()))
+
+    (report, tables), (report_together, tables_together) = results
+    assert "9 new" in report, report
+    assert report_together == report
+    assert tables_together.keys() == tables.keys()
+    for label, rows in tables.items():
+        assert (label, sorted(tables_together[label])) == (label, sorted(rows))
+
+
+@pytest.mark.django_db
+def test_a_refused_product_fails_alone(in_shop: Shop, tmp_path: Path) -> None:
+    report = import_product_text(in_shop, build_product_lines(10), tmp_path, "in.jsonl")
+
+    assert "6 new, 0 changed, 0 skipped, 4 failed" in report, report
+    assert sorted(Product.objects.values_list("handle", flat=True)) == [f"mug-{n}" for n in (0, 1, 2, 5, 6, 7)]
+    assert not list(find_differences())
+
+
+@pytest.mark.django_db
+def test_more_new_products_take_no_more_statements(in_shop: Shop, tmp_path: Path) -> None:
+    counts = []
+    for size in (5, 50):
+        rows = [{"handle": f"mug-{size}-{n}", "title": "Mug", "tags": "blue"} for n in range(size)]
+        text = "".join(json.dumps({"product": row}) + "\n" for row in rows)
+        with CaptureQueriesContext(connection) as statements:
+            assert f"{size} new" in import_product_text(in_shop, text, tmp_path, f"{size}.jsonl")
+        counts.append(len(statements))
+
+    few_count, many_count = counts
+    assert many_count <= few_count + 4, counts
 
 
 @pytest.mark.django_db

@@ -73,7 +73,11 @@ def write_tags(product: Product) -> None:
     if obsolete_ids:
         ProductTag.objects.filter(pk__in=obsolete_ids).delete()
     ProductTag.objects.bulk_create(
-        ProductTag(shop_id=product.shop_id, product=product, name=name, key=key)
-        for key, name in names.items()
-        if key not in rows or rows[key].name != name
+        tag for tag in build_tags(product) if tag.key not in rows or rows[tag.key].name != tag.name
     )
+
+
+def build_tags(product: Product) -> list[ProductTag]:
+    """Return unsaved tag rows for ``Product.tags``."""
+    names = {casefold_text(name): name for name in product.tags.split(", ") if name}
+    return [ProductTag(shop_id=product.shop_id, product=product, name=name, key=key) for key, name in names.items()]

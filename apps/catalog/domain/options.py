@@ -125,9 +125,7 @@ def save_options(product: Product, requested: Sequence[OptionInput] | None, vari
         values = _order_values(item.values, [getattr(variant, COLUMNS[index]) for variant in variants])
         if option is None:
             changed = True
-            ProductOption.objects.create(
-                shop_id=product.shop_id, product=product, name=item.name, position=index + 1, values=values
-            )
+            _build_option(product, item, index, variants).save(force_insert=True)
         elif (option.name, option.position, option.values) != (item.name, index + 1, values):
             changed = True
             option.name, option.position, option.values = item.name, index + 1, values
@@ -136,6 +134,21 @@ def save_options(product: Product, requested: Sequence[OptionInput] | None, vari
     removed_ids = [option.pk for option in existing if option.pk not in remaining_ids]
     ProductOption.objects.filter(pk__in=removed_ids).delete()
     return changed or bool(removed_ids)
+
+
+def build_options(
+    product: Product, requested: Sequence[OptionInput] | None, variants: Sequence[Variant]
+) -> list[ProductOption]:
+    """Return the unsaved options of a new product with these variants."""
+    return [
+        _build_option(product, item, index, variants)
+        for index, item in enumerate(requested or [OptionInput(DEFAULT_NAME)])
+    ]
+
+
+def _build_option(product: Product, item: OptionInput, index: int, variants: Sequence[Variant]) -> ProductOption:
+    values = _order_values(item.values, [getattr(variant, COLUMNS[index]) for variant in variants])
+    return ProductOption(shop_id=product.shop_id, product=product, name=item.name, position=index + 1, values=values)
 
 
 def _order_values(ordered_values: Sequence[str], used: Sequence[str]) -> list[str]:

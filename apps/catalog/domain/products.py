@@ -1,5 +1,6 @@
 """Create, update and delete products together with their options, variants, images and tags."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -7,10 +8,11 @@ from django.db import transaction
 from apps.catalog.domain import images, variants
 from apps.catalog.domain.collections import collects
 from apps.catalog.domain.image_files import delete_files_on_commit
-from apps.catalog.domain.inputs import ProductParts, write_tags
+from apps.catalog.domain.inputs import ProductParts, build_tags, write_tags
 from apps.catalog.domain.locks import lock_product, lock_stock
-from apps.catalog.models import Product, ProductImage, Variant
-from apps.core.events.recording import apply_changes, record_event
+from apps.catalog.domain.options import build_options
+from apps.catalog.models import Product, ProductImage, ProductOption, ProductTag, Variant
+from apps.core.events.recording import EventInput, apply_changes, record_event, record_events
 from apps.core.handles import build_handle_stem, save_with_handle
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
@@ -51,6 +53,43 @@ def create_product(attrs: Attrs, parts: ProductParts, *, actor: str, at: datetim
         metafields.set_metafields(product, parts.metafields, actor=actor, at=at)
     record_event("products/create", product, actor=actor, at=at)
     return product
+
+
+@transaction.atomic
+def create_products(
+    drafts: Sequence[tuple[Attrs, ProductParts]], *, actor: str, at: datetime
+) -> list[tuple[Product, list[Variant]]]:
+    """Create several products with given handles, with the same results as separate calls to ``create_product``.
+
+    If a product is refused, no product is created. Return each product with its variants in order.
+
+    Raises:
+        DomainError, IntegrityError: As in ``create_product``.
+    """
+    shop = get_current_shop()
+    new = []
+    for attrs, parts in drafts:
+        product = Product(shop=shop, created_at=at, **attrs)
+        product.vendor = product.vendor or shop.name
+        new.append((product, parts, variants.build_variants(product, parts.variants, parts.options)))
+    Product.objects.bulk_create([product for product, _, _ in new])
+    ProductTag.objects.bulk_create(tag for product, _, _ in new for tag in build_tags(product))
+    variants.insert_variants([pair for _, _, pairs in new for pair in pairs], actor=actor, at=at)
+    created = [(product, [row for row, _ in pairs]) for product, _, pairs in new]
+    ProductOption.objects.bulk_create(
+        option
+        for (product, rows), (_, parts, _) in zip(created, new, strict=True)
+        for option in build_options(product, parts.options, rows)
+    )
+    for product, parts, _ in new:
+        if parts.images:
+            images.replace_images(product, parts.images, actor=actor, at=at)
+        variants.assign_new_images(product, parts.variants or [])
+    metafields.set_metafields_of_owners(
+        [(product, parts.metafields) for product, parts, _ in new if parts.metafields], actor=actor, at=at
+    )
+    record_events([EventInput("products/create", product) for product, _, _ in new], actor=actor, at=at)
+    return created
 
 
 @transaction.atomic

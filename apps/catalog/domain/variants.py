@@ -160,6 +160,42 @@ def replace_variants(
     return options.save_options(product, requested_options, variants) or has_changes or bool(removed)
 
 
+def build_variants(
+    product: Product, requested: Sequence[VariantInput] | None, requested_options: Sequence[OptionInput] | None
+) -> list[tuple[Variant, VariantInput]]:
+    """Return the unsaved variants of a new product in order, each with its input. Set the product's lowest price.
+
+    Raises:
+        OptionsRefused: Options and variants are inconsistent.
+        TooManyVariants: The product would exceed the maximum number of variants.
+        UnknownRow: A variant refers to an existing variant or image.
+    """
+    options.check_options(requested_options or [])
+    requested = requested or [VariantInput(attrs=options.get_first_combination(requested_options or []))]
+    pairs = [(_get_or_build_row(product, item, index, {}), item) for index, item in enumerate(requested)]
+    rows = [row for row, _item in pairs]
+    inputs = {id(row): item for row, item in pairs}
+    ordered = arrange_rows(rows, [(row, item.attrs.get("position"), None) for row, item in pairs])
+    _check_images(product, requested, prefix="variants.{}.")
+    options.check_option_values(rows, max(len(requested_options or []), 1))
+    if len(ordered) > MAX_VARIANTS:
+        raise TooManyVariants(TOO_MANY_VARIANTS(limit=MAX_VARIANTS))
+    renumber_rows(ordered)
+    product.lowest_price = min(row.price for row in ordered)
+    return [(row, inputs[id(row)]) for row in ordered]
+
+
+def insert_variants(pairs: Sequence[tuple[Variant, VariantInput]], *, actor: str, at: datetime) -> None:
+    """Insert the variants of new products, with their inventory items and metafields."""
+    items = inventory.create_items([requested.item for _row, requested in pairs], actor=actor, at=at)
+    rows = [row for row, _requested in pairs]
+    for row, item in zip(rows, items, strict=True):
+        row.inventory_item, row.created_at = item, at
+    Variant.objects.bulk_create(rows)
+    drafts = [(row, requested.metafields) for row, requested in pairs if requested.metafields]
+    metafields.set_metafields_of_owners(drafts, actor=actor, at=at)
+
+
 def assign_new_images(product: Product, requested: Sequence[VariantInput]) -> bool:
     """Assign the new images in a request to the variants. Return True if the request contains new images.
 

@@ -5,8 +5,10 @@ not in the file stay unchanged.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy
 
 from apps.catalog.api.parsing import GLOBAL_METAFIELDS
@@ -18,6 +20,7 @@ from apps.catalog.domain.images import MAX_IMAGES
 from apps.catalog.domain.locks import lock_stock
 from apps.catalog.domain.variants import MAX_VARIANTS
 from apps.catalog.models import Collection, Product, ProductImage, Variant
+from apps.core.exceptions import DomainError
 from apps.core.handles import slugify_text
 from apps.core.i18n.messages import join_messages
 from apps.imports_exports.domain.resources import Exporter, Importer, Resource
@@ -42,7 +45,7 @@ from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import InventoryItem
 
 # The batches are small, so that stock is only locked for a few seconds.
-AT_ONCE = 25
+AT_ONCE = 100
 
 
 def _get_handle(body: Body) -> str:
@@ -57,7 +60,9 @@ def _get_keys(row: ImportRow, body: Body) -> Sequence[str]:
 def _import_product_rows(
     rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
 ) -> list[RowOutcome]:
-    """Import several products with one lookup and one stock change. Each product is saved in its own savepoint.
+    """Import several products with one lookup and one stock change. New products are created together.
+
+    Each existing product, and each new product after a product was refused, is saved in its own savepoint.
 
     A dry run also writes, so that all errors are found. The caller then rolls the changes back.
     """
@@ -90,11 +95,42 @@ class _Batch:
         list(rows.values_list("pk", flat=True))
 
     def import_all(self) -> list[RowOutcome]:
-        outcomes = [self._import_product(row, body) for row, body in self.rows]
+        created = self._create_products()
+        outcomes = [created.get(row.line) or self._import_product(row, body) for row, body in self.rows]
         apply_counts(self.moves, actor=self.actor, at=self.at)
         for title, product_ids in self.members.items():
             self._add_to_collection(title, product_ids)
         return outcomes
+
+    def _create_products(self) -> dict[int, RowOutcome]:
+        """Create the products of new rows together; return the outcomes by line.
+
+        Invalid rows, and all rows if the database or the catalog refuses a product, are left to ``_import_product``.
+        """
+        drafts: dict[int, ProductChanges] = {}
+        for row, body in self.rows:
+            if _get_handle(body) and _get_handle(body) not in self.existing:
+                with suppress(DomainError):
+                    draft = ProductComparison(body, None, row.fetched, self.places).get_changes()
+                    if draft.attrs.get("handle"):
+                        drafts[row.line] = draft
+        moves: list[StockChange] = []
+        try:
+            with transaction.atomic():
+                requests = [(draft.attrs, draft.parts) for draft in drafts.values()]
+                created = products.create_products(requests, actor=self.actor, at=self.at)
+                for draft, (_, variants) in zip(drafts.values(), created, strict=True):
+                    moves += get_stock_moves(variants, draft.stock, {}, self.places, actor=self.actor, at=self.at)
+        except (DomainError, IntegrityError):
+            return {}
+        self.moves += moves
+        for draft, (product, _) in zip(drafts.values(), created, strict=True):
+            for title in draft.collections:
+                self.members.setdefault(title, []).append(product.pk)
+        return {
+            line: _get_outcome(draft, product)
+            for (line, draft), (product, _) in zip(drafts.items(), created, strict=True)
+        }
 
     def _import_product(self, row: ImportRow, body: Body) -> RowOutcome:
         moves: list[StockChange] = []
