@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection, transaction
-from django.db.models import NOT_PROVIDED, Field, Model
+from django.db.models import NOT_PROVIDED, DateTimeField, Field, Model, UUIDField
 
 from apps.core.db.id_sequences import LAST_RESERVED_ID
 
@@ -113,6 +113,31 @@ def get_default_literal(field: "Field[Any, Any]") -> str:
         text = quote_literal(str(getattr(value, "obj", value)) if not isinstance(value, str) else value)
         return f"{text}::jsonb" if is_postgres() else text
     return quote_literal(value.isoformat() if isinstance(value, datetime) else str(value))
+
+
+def set_column_defaults(*models: type[Model]) -> None:
+    """Give the columns of PostgreSQL tables the defaults of their models' fields.
+
+    Then programs without the models need not write all columns, even if a model gets a new required field.
+    """
+    with connection.cursor() as cursor:
+        for model in models:
+            for field in model._meta.concrete_fields:
+                if default := get_column_default(field):
+                    column = f'"{model._meta.db_table}" ALTER COLUMN "{field.column}"'
+                    cursor.execute(f"ALTER TABLE {column} SET DEFAULT {default}")
+
+
+def get_column_default(field: "Field[Any, Any]") -> str | None:
+    """Return PostgreSQL's default for a required column, or None if each row needs its own value."""
+    if field.null or field.primary_key or is_generated(field) or field.db_default is not NOT_PROVIDED:
+        return None
+    if isinstance(field, DateTimeField | UUIDField) and (field.default is NOT_PROVIDED or callable(field.default)):
+        return "now()" if isinstance(field, DateTimeField) else "gen_random_uuid()"
+    try:
+        return get_default_literal(field)
+    except ValueError:
+        return None
 
 
 @contextmanager

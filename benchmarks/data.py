@@ -12,10 +12,12 @@ from typing import Any
 
 import django
 
+from benchmarks.scale import scale
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 
 DOMAIN = "bench.example"
-PRODUCTS, ORDERS = 2_000, 5_000
+PRODUCTS, ORDERS = scale(2_000, least=50), scale(5_000, least=100)
 BEGIN = 1_700_000_000
 FIRST_NAMES = ("Ada", "Grace", "Alan", "Edsger", "Barbara", "Donald", "Frances", "Ken")
 LAST_NAMES = ("Lovelace", "Hopper", "Turing", "Dijkstra", "Liskov", "Knuth", "Allen")
@@ -163,8 +165,10 @@ def grow_shop(customers: int) -> dict[str, Any]:
     Returns:
         The shop id, an access token, the number of customers, and the duration in seconds.
     """
+    from apps.core.events.models import Event
     from apps.core.tenancy.scope import all_shops_scope
-    from apps.customers.models import Customer
+    from apps.customers.models import Address, Customer
+    from benchmarks import bulk_insert
     from benchmarks.catalog_data import fill_orders, fill_products, fill_work
 
     began = time.monotonic()
@@ -177,6 +181,8 @@ def grow_shop(customers: int) -> dict[str, Any]:
         fill_products(shop_id, PRODUCTS)
         fill_orders(shop_id, ORDERS, products=PRODUCTS, customers=customers)
         fill_work(shop_id, ORDERS)
+        if bulk_insert.is_postgres():
+            bulk_insert.set_column_defaults(Customer, Address, Event)
     return {
         "shop_id": shop_id,
         "token": token,
@@ -187,7 +193,7 @@ def grow_shop(customers: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--customers", type=int, default=10_000)
+    parser.add_argument("--customers", type=int, default=scale(10_000, least=100))
     options = parser.parse_args()
     django.setup()
     print(json.dumps(grow_shop(options.customers)))

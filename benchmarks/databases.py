@@ -6,9 +6,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -19,13 +18,9 @@ from benchmarks.load import Unmeasurable
 
 NAME = f"backoffice_bench_{os.getpid()}"
 DEFAULT_URL = "postgres://postgres@127.0.0.1/postgres"
-# The tables that all variants write, and the default values for their columns by PostgreSQL type.
-WRITTEN_TABLES = ("customers_customer", "customers_address", "events_event")
-COLUMN_DEFAULTS = {"boolean": "FALSE", "character varying": "''", "jsonb": "'[]'", "text": "''"}
-_REQUIRED_COLUMNS = """
-SELECT table_name, column_name, data_type FROM information_schema.columns
-WHERE table_schema = current_schema() AND table_name = ANY(%s) AND is_nullable = 'NO' AND column_default IS NULL
-"""
+# A file with prepared databases by name, as ``save_prepared`` writes it. Benchmarks with this variable use these
+# databases instead of creating and filling their own, which takes longer than a short run.
+PREPARED = "BENCH_PREPARED"
 
 
 @dataclass
@@ -46,9 +41,10 @@ class Database:
             return sum(servers.get_processor_seconds(row[0]) for row in rows)
 
     def prepare(self, customers: int) -> None:
-        """Migrate the database, and fill the shop until it has this many customers."""
-        self.migrate()
-        self.grow(customers)
+        """Migrate the database, and fill the shop until it has this many customers, unless it is already prepared."""
+        if not self.token:
+            self.migrate()
+            self.grow(customers)
 
     def migrate(self) -> None:
         self._manage("manage.py", "migrate", "--verbosity", "0")
@@ -80,6 +76,9 @@ def create_postgres(folder: Path) -> Iterator[Database]:
     Raises:
         Unmeasurable: The server is not reachable.
     """
+    if prepared := _load_prepared("postgres"):
+        yield prepared
+        return
     url = urlsplit(os.environ.get("DATABASE_URL") or DEFAULT_URL)
     maintenance = urlunsplit(url._replace(scheme="postgresql", path="/postgres"))
     try:
@@ -91,22 +90,24 @@ def create_postgres(folder: Path) -> Iterator[Database]:
         connection.execute(f"CREATE DATABASE {NAME}")
         own = urlunsplit(url._replace(scheme="postgresql", path=f"/{NAME}"))
         try:
-            yield Database({"DATABASE_URL": own, **_common(folder / "postgres")})
+            yield describe(own, folder / "postgres")
         finally:
             connection.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
 
 
 def create_sqlite(folder: Path) -> Database:
     """Return a SQLite database in a folder."""
-    return Database({"DATABASE_URL": f"sqlite:///{folder / 'bench.sqlite3'}", **_common(folder / "sqlite")})
+    return _load_prepared("sqlite") or describe(f"sqlite:///{folder / 'bench.sqlite3'}", folder / "sqlite")
 
 
-def set_column_defaults(database: Database) -> None:
-    """Set defaults for required columns, so that the floors and the naive program need not write all columns."""
-    with psycopg.connect(database.environment["DATABASE_URL"], autocommit=True) as connection:
-        for table, column, kind in connection.execute(_REQUIRED_COLUMNS, [list(WRITTEN_TABLES)]).fetchall():
-            if default := COLUMN_DEFAULTS.get(kind):
-                connection.execute(f'ALTER TABLE {table} ALTER COLUMN "{column}" SET DEFAULT {default}')
+def save_prepared(path: Path, **databases: Database) -> None:
+    """Write the file for ``PREPARED``."""
+    path.write_text(json.dumps({name: asdict(database) for name, database in databases.items()}))
+
+
+def _load_prepared(name: str) -> Database | None:
+    path = os.environ.get(PREPARED)
+    return Database(**json.loads(Path(path).read_text())[name]) if path else None
 
 
 def fill_documents(database: Database) -> None:
@@ -119,8 +120,10 @@ def fill_documents(database: Database) -> None:
         connection.execute("VACUUM ANALYZE bench_documents")
 
 
-def _common(folder: Path) -> dict[str, Any]:
-    return {
+def describe(url: str, folder: Path) -> Database:
+    """Return an existing database with a folder for the product's files."""
+    environment = {
+        "DATABASE_URL": url,
         "BACKOFFICE_DATA_DIR": str(folder),
         "BACKOFFICE_SECRET_KEY": "benchmark",
         "BACKOFFICE_BASE_URL": json_sql.BASE_URL,
@@ -128,3 +131,4 @@ def _common(folder: Path) -> dict[str, Any]:
         "BACKOFFICE_LOG_LEVEL": "ERROR",
         "PYTHONWARNINGS": "ignore",
     }
+    return Database(environment)

@@ -35,17 +35,25 @@ def sample_stacks(scenario: str, seconds: int, *, cold: bool) -> Stacks:
             "flame", servers.OURS, servers.find_free_port(), environment, CUSTOMERS, database.token
         ) as server:
             arguments = (server.port, kind, database.token, path)
-            load.run_load(*arguments, ROWS, 4)
-            background = threading.Thread(target=load.run_load, args=(*arguments, 1_000_000, seconds + 3))
+            load.run_load(*arguments, ROWS, min(seconds, 4))
+            background = threading.Thread(target=load.run_load, args=(*arguments, 1_000_000, seconds + min(seconds, 3)))
             background.start()
             stacks_path = Path(name) / "stacks"
-            command = ["py-spy", "record", "--pid", str(server.process.pid), "--subprocesses", "--rate", "400"]
+            command = [
+                str(Path(sys.executable).with_name("py-spy")),
+                "record",
+                "--pid",
+                str(server.process.pid),
+                "--subprocesses",
+                "--rate",
+                "400",
+            ]
             command += ["--duration", str(seconds), "--format", "raw", "--gil", "--full-filenames"]
             command += ["--output", str(stacks_path)]
             try:
                 subprocess.run(command, check=True, capture_output=True)
             except FileNotFoundError:
-                raise load.Unmeasurable("The flame graph needs py-spy: pip install py-spy") from None
+                raise load.Unmeasurable("The flame graph needs py-spy: make environment") from None
             background.join()
         return parse_stacks(stacks_path.read_text())
 

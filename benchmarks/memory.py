@@ -18,12 +18,14 @@ from benchmarks.variants import CUSTOMERS, ROWS, SCENARIOS
 LIMIT_MB = 250
 
 
-def record_memory(running: servers.RunningServer, token: str, minutes: int, burst: float) -> tuple[list[float], int]:
+def record_memory(
+    running: servers.RunningServer, token: str, minutes: int, burst: float, pause: float
+) -> tuple[list[float], int]:
     """Return the memory in megabytes after each minute, and the number of responses."""
     weighed: list[float] = []
     answered = 0
     for minute in range(minutes):
-        until = time.monotonic() + 60
+        until = time.monotonic() + pause
         for scenario, (kind, path) in SCENARIOS.items():
             number = (minute + 1) * 1_000_000 if scenario == "create" else ROWS
             answered += load.run_load(running.port, kind, token, path, number, burst).requests
@@ -37,6 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--burst", type=float, default=1)
+    parser.add_argument("--pause", type=float, default=60, help="seconds from one burst to the next")
     options = parser.parse_args()
     load.require_wrk()
     with tempfile.TemporaryDirectory() as name, databases.create_postgres(Path(name)) as database:
@@ -45,7 +48,7 @@ def main() -> None:
         with servers.run_server(
             "memory", servers.OURS, port, database.environment, CUSTOMERS, database.token
         ) as running:
-            weighed, answered = record_memory(running, database.token, options.minutes, options.burst)
+            weighed, answered = record_memory(running, database.token, options.minutes, options.burst, options.pause)
     counted = weighed[len(weighed) // 10 :]
     quarter = max(1, len(counted) // 4)
     early, late = statistics.fmean(counted[:quarter]), statistics.fmean(counted[-quarter:])

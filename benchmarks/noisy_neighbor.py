@@ -22,11 +22,12 @@ import django
 
 from backoffice.server.adapter import Adapter, Environ, Hooks
 from benchmarks import servers
+from benchmarks.scale import scale
 
-SHOPS = 50
+SHOPS = scale(50, least=5)
 JOB_SECONDS = 0.005
 SLOW_SECONDS = 0.2
-CALLERS = 64
+CALLERS = scale(64)
 THREADS = 4
 WHOSE = "HTTP_X_WHOSE"
 
@@ -160,7 +161,7 @@ def measure_requests(seconds: float, kind: str) -> list[float]:
 def send_requests(port: int, whose: str, path: str, until: float, durations: list[float], pause: float = 0) -> None:
     """Send requests in a loop. After one second of warm-up, record the duration of responses with status 200."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    noted_from = time.monotonic() + 1
+    noted_from = time.monotonic() + min(1, (until - time.monotonic()) / 3)
     while (began := time.monotonic()) < until:
         connection.request("GET", path, headers={"X-Whose": whose})
         response = connection.getresponse()

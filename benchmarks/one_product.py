@@ -15,10 +15,11 @@ from pathlib import Path
 import psycopg
 
 from benchmarks import databases, load, servers
+from benchmarks.scale import scale
 from benchmarks.variants import PREFIX
 
 PATH = f"{PREFIX}inventory_levels/adjust.json"
-ROWS = 1_000
+ROWS = scale(1_000, least=100)
 
 
 def create_item(client: load.Client) -> tuple[int, int]:
@@ -66,7 +67,7 @@ def main() -> None:
             client.close()
             rates, floors, halves, ends = [], [], [], []
             for turn in range(options.rounds + 1):
-                seconds = options.seconds if turn else 1
+                seconds = options.seconds if turn else min(options.seconds, 1)
                 figures = load.run_load(port, "adjust", database.token, PATH, item, seconds, str(location))
                 bare = measure_floor(url, item, seconds)
                 if turn:

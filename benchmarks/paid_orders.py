@@ -7,8 +7,9 @@ from benchmarks import bulk_insert
 from benchmarks.bulk_insert import Rows, number_as_text, quote_literal, time_literal
 from benchmarks.catalog_data import VARIANTS, fill_products
 from benchmarks.data import BEGIN, PRODUCTS, fill_customers, get_bench_shop
+from benchmarks.scale import scale
 
-LINES, UNITS, CUSTOMERS = 3, 2, 100_000
+LINES, UNITS, CUSTOMERS = 3, 2, scale(100_000, least=100)
 # One in this many orders is partially refunded, has duties, or is fulfilled, respectively.
 REFUNDED, DECLARED, SENT = 10, 5, 2
 Values = dict[str, str]

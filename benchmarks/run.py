@@ -30,7 +30,7 @@ def measure_variants(variants_by_name: dict[str, Variant], *, rounds: int, secon
         for turn in range(rounds + 1):
             for name, variant in concerned.items():
                 number += 1
-                length = seconds if turn else 1
+                length = seconds if turn else min(seconds, 1)
                 argument = number * 1_000_000 if scenario == "create" else ROWS
                 figures = variant.load(scenario, argument, length)
                 if turn:
@@ -93,6 +93,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter rounds, no million rows (under 3 minutes)")
     parser.add_argument("--only", default="", help="variants to start, separated by commas, e.g. ours,floor a")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, help="duration of a round")
     options = parser.parse_args()
     load.require_wrk()
     began = time.monotonic()
@@ -106,13 +108,13 @@ def main() -> None:
         sqlite = databases.create_sqlite(Path(name))
         for database in (postgres, sqlite):
             database.prepare(ROWS)
-        databases.set_column_defaults(postgres)
         databases.fill_documents(postgres)
         print_progress(f"databases filled after {time.monotonic() - began:.0f} s")
         with start_variants(postgres, sqlite, frozenset(filter(None, options.only.split(",")))) as matches:
             check_responses(matches)
             print_progress(f"servers started after {time.monotonic() - began:.0f} s")
-            measure_variants(matches, rounds=3, seconds=1 if options.quick else 3)
+            seconds = options.seconds or (1 if options.quick else 3)
+            measure_variants(matches, rounds=options.rounds, seconds=seconds)
             results["memory_mb"] = {name: round(variant.running.memory(), 1) for name, variant in matches.items()}
         results["variants"] = {
             name: {scenario: [first_run.as_json() for first_run in runs] for scenario, runs in variant.figures.items()}

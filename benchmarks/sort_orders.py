@@ -11,15 +11,17 @@ from decimal import Decimal
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.scale import scale
+
 if TYPE_CHECKING:
     from django.test import Client
 
     from apps.catalog.models import Collection
     from apps.core.tenancy.models import Shop
 
-PRODUCTS = 10_000
 PAGE = 250
-ROUNDS = 7
+PRODUCTS = scale(10_000, least=PAGE)
+ROUNDS = scale(7)
 
 
 def main() -> None:

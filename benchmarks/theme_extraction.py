@@ -1,6 +1,6 @@
 """Measure the time and memory of theme extraction, compared with ``zipfile.extractall``.
 
-Run: ``.venv/bin/python benchmarks/theme_extraction.py [--files 300] [--megabytes 10] [--rounds 15]``
+Run: ``python -m benchmarks.theme_extraction [--files 300] [--megabytes 10] [--rounds 15]``
 
 In each round, both extract the same archive to the same disk one after the other, so that other load affects both
 equally. The result is the median of the ratios. Theme extraction includes everything from the open archive to the
@@ -22,6 +22,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.scale import get_exit_code
+
 LIMIT = 3.0
 LIMIT_MEMORY = 150
 
@@ -29,7 +31,6 @@ FOLDER = Path(tempfile.mkdtemp(prefix="theme-extraction-"))
 os.environ["BACKOFFICE_DATA_DIR"] = str(FOLDER / "data")
 os.environ["DJANGO_SETTINGS_MODULE"] = "backoffice.settings"
 os.environ["BACKOFFICE_LOG_LEVEL"] = "ERROR"
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 
 def make_archive(files: int, size: int) -> bytes:
@@ -78,7 +79,7 @@ def main() -> int:
     path = FOLDER / "theme.zip"
     # Create the archive in a separate process, because this process's memory is measured.
     size = ("--files", str(options.files), "--megabytes", str(options.megabytes))
-    subprocess.run([sys.executable, __file__, "--make", str(path), *size], check=True)
+    subprocess.run([sys.executable, "-m", "benchmarks.theme_extraction", "--make", str(path), *size], check=True)
 
     def theirs() -> None:
         target = FOLDER / "extracted"
@@ -112,7 +113,7 @@ def main() -> int:
     print(f"theme extraction   {own * 1000:7.1f} ms   {ratio:.2f}x (at most {LIMIT}x)")
     print(f"peak memory        {memory:7.1f} MiB  (at most {LIMIT_MEMORY} MiB)")
     shutil.rmtree(FOLDER)
-    return 0 if ratio <= LIMIT and memory <= LIMIT_MEMORY else 1
+    return get_exit_code(ratio > LIMIT or memory > LIMIT_MEMORY)
 
 
 def time_call(work: Callable[[], None]) -> float:

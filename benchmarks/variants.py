@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks import load, servers
 from benchmarks.databases import Database
 from benchmarks.floors.create_customer import build_example
+from benchmarks.scale import scale
 from benchmarks.servers import RunningServer
 
 PREFIX = "/admin/api/2026-07/"
@@ -27,7 +28,7 @@ CHECKED = {
     "products": f"{PREFIX}products.json",
     "orders": f"{PREFIX}orders.json",
 }
-ROWS = 10_000
+ROWS = scale(10_000, least=200)
 # A variant may lack a few fields that the product got later. With more missing fields, the results are not comparable.
 MAX_MISSING_FIELDS = 3
 

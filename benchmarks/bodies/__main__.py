@@ -12,8 +12,9 @@ import time
 
 from benchmarks.bodies.runner import MOST_SECONDS, ROOT, Bench
 from benchmarks.bodies.shop_data import BenchRows
+from benchmarks.scale import get_exit_code, scale
 
-ROUNDS = 3
+ROUNDS = scale(3, least=1)
 
 
 def measure_all(rounds: int) -> Bench:
@@ -68,7 +69,8 @@ def main() -> int:
     floors = ", ".join(f"{seconds:.3f}" for seconds in bench.floors)
     print(f"\nReference work in each round, to compare machines: {floors} s.")
     print("".join(f"Not measured: {route}\n" for route in bench.missing()), end="")
-    return int(bool(bench.missing()) or any(first.seconds > MOST_SECONDS for first in bench.least.values()))
+    is_slow = any(first.seconds > MOST_SECONDS for first in bench.least.values())
+    return int(bool(bench.missing())) or get_exit_code(is_slow)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Requests for webhook subscriptions, payment handlers and fulfillment services."""
 
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 from benchmarks.bodies.runner import Bench
@@ -28,6 +29,8 @@ def _subscriptions(bench: Bench, number: int) -> None:
     body = bench.send("POST webhooks", "POST", "webhooks.json", {"webhook": subscription})["webhook"]["id"]
     changed = {"webhook": {"filter": terms.replace(".00", ".50")}}
     bench.send("PUT webhooks", "PUT", f"webhooks/{body}.json", changed)
+    since = {"replay": {"since": datetime.now(UTC).isoformat(timespec="seconds")}}
+    bench.send("POST webhooks/replay", "POST", f"webhooks/{body}/replay.json", since)
     bench.send("DELETE webhooks", "DELETE", f"webhooks/{body}.json")
 
 

@@ -6,14 +6,15 @@ from urllib.parse import urlencode
 
 from benchmarks.bodies.runner import ROOT, Bench, Body
 from benchmarks.bodies.shop_data import COLLECTS, BenchRows, build_image, build_markup, build_metafields, build_tags
+from benchmarks.scale import scale
 
-VARIANTS, IMAGES, RULES, CODES = 2048, 250, 60, 250
+VARIANTS, IMAGES, RULES, CODES = map(scale, (2048, 250, 60, 250))
 # One less than the maximum number of query parameters, because the request has another parameter.
-NAMED = 999
+NAMED = scale(999)
 # The maximum total size of new images in a body.
 MEGAPIXELS = 100
 # The maximum number of metafields on all variants in a body.
-OF_PARTS = 1000
+OF_PARTS = scale(1000)
 Owners = dict[str, int]
 
 

@@ -5,8 +5,9 @@ from urllib.parse import quote
 
 from benchmarks.bodies.runner import ROOT, Bench, Body
 from benchmarks.bodies.shop_data import BenchRows, build_image, build_markup, build_metafields, build_tags
+from benchmarks.scale import scale
 
-FILES = 10_000
+FILES = scale(10_000)
 
 
 def send_content(bench: Bench, goods: BenchRows) -> dict[str, int]:

@@ -2,9 +2,10 @@
 
 from benchmarks.bodies.runner import Bench
 from benchmarks.bodies.shop_data import BenchRows, create_client
+from benchmarks.scale import scale
 
 # A mutation and its result cost twelve points. A document may cost at most 1,000 points.
-MUTATIONS, ROWS = 83, 240
+MUTATIONS, ROWS = scale(83), 240
 NODE = "id topic uri filter includeFields metafieldNamespaces format createdAt updatedAt"
 
 

@@ -5,8 +5,10 @@ from typing import Any
 
 from benchmarks.bodies.runner import Bench, Body
 from benchmarks.bodies.shop_data import BenchRows, create_fulfillment_orders
+from benchmarks.scale import scale
 
-LINES, PARTS, DEADLINES, NUMBERS, LONGEST, WORDS = 500, 250, 250, 100, 2048, 1000
+LINES, PARTS, DEADLINES, NUMBERS = scale(500, least=4), *map(scale, (250, 250, 100))
+LONGEST, WORDS = 2048, 1000
 LATER, LATEST = "2031-03-02T12:00:00Z", "2031-04-02T12:00:00Z"
 ORDERS, NAMED = "fulfillment_orders", "fulfillment_order_line_items"
 MESSAGE = "a" * WORDS

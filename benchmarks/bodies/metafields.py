@@ -1,9 +1,10 @@
 """Requests to the metafield routes of every owner type."""
 
 from benchmarks.bodies.runner import Bench
+from benchmarks.scale import scale
 
 # The maximum size of a ``json`` value in bytes.
-LARGEST = 512 * 1024
+LARGEST = scale(512 * 1024)
 
 
 def send_metafields(bench: Bench, owners: dict[str, int], number: int) -> None:

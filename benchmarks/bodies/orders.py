@@ -2,8 +2,9 @@
 
 from benchmarks.bodies.runner import ROOT, Bench, Body
 from benchmarks.bodies.shop_data import BenchRows, build_metafields, build_tags
+from benchmarks.scale import scale
 
-LINES, SHIPPING, CODES, TAXES, MEMBERS, PAYBACKS = 500, 100, 100, 20, 250, 100
+LINES, SHIPPING, CODES, TAXES, MEMBERS, PAYBACKS = map(scale, (500, 100, 100, 20, 250, 100))
 DUTIES, DUTY_TAXES = 5, 3
 _PAID = {"financial_status": "paid", "inventory_behaviour": "decrement_obeying_policy"}
 

@@ -8,12 +8,14 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.scale import scale
+
 if TYPE_CHECKING:
     from django.test import Client
 
     from apps.core.tenancy.models import Shop
 
-SOLD, COLLECTS, TAGS, METAFIELDS = 500, 2500, 250, 250
+SOLD, COLLECTS, TAGS, METAFIELDS = map(scale, (500, 2500, 250, 250))
 Body = dict[str, Any]
 
 
@@ -128,6 +130,7 @@ def build_image(width: int, height: int, kind: str = "JPEG", *, flat: bool = Fal
     """Return a Base64-encoded image: random pixels with an EXIF rotation, or a single color if ``flat``."""
     from PIL import Image
 
+    width, height = scale(width), scale(height)
     exif = Image.Exif()
     if flat:
         image = Image.new("RGB", (width, height))

@@ -23,8 +23,8 @@ NAME = f"backoffice_webhooks_{os.getpid()}"
 SERVER = os.environ.get("DATABASE_URL", "")
 
 
-def create_database() -> None:
-    """Create and migrate a separate database for the benchmark."""
+def create_database(*, here: bool) -> None:
+    """Create and migrate a separate database for the benchmark, or use the migrated database of ``DATABASE_URL``."""
     os.environ.update(
         BACKOFFICE_DATA_DIR=str(FOLDER / "data"),
         DJANGO_SETTINGS_MODULE="backoffice.settings",
@@ -32,7 +32,7 @@ def create_database() -> None:
         BACKOFFICE_OUTGOING_ALLOW="127.0.0.1",
         BACKOFFICE_WEBHOOK_DEBOUNCE_SECONDS="0",
     )
-    if SERVER:
+    if SERVER and not here:
         with psycopg.connect(SERVER, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {NAME}")
         parts = urlsplit(SERVER)
@@ -42,14 +42,15 @@ def create_database() -> None:
     django.setup()
     from django.core.management import call_command
 
-    call_command("migrate", verbosity=0)
+    if not here:
+        call_command("migrate", verbosity=0)
 
 
-def drop_database() -> None:
+def drop_database(*, here: bool) -> None:
     from django.db import connections
 
     connections.close_all()
-    if SERVER:
+    if SERVER and not here:
         with psycopg.connect(SERVER, autocommit=True) as connection:
             connection.execute(f"DROP DATABASE {NAME} WITH (FORCE)")
     shutil.rmtree(FOLDER, ignore_errors=True)

@@ -20,9 +20,10 @@ from benchmarks.delivery.environment import (
     fill_events,
     get_percentile,
 )
+from benchmarks.scale import scale
 
 PARTITIONS = 30
-ROUNDS = 60
+ROUNDS = scale(60)
 
 
 def measure_retention(rows: int) -> dict[str, Any]:

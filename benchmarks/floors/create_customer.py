@@ -1,4 +1,7 @@
-"""Create a customer with an address and an event, without a framework but with all columns that the product fills."""
+"""Create a customer with an address and an event, without a framework but with the values that the product computes.
+
+All other columns have the defaults of the product's models (``benchmarks.bulk_insert.set_column_defaults``).
+"""
 
 import json
 import re
@@ -9,26 +12,20 @@ from typing import Any
 from benchmarks.floors.common import get_connection
 
 _CUSTOMER = """
-INSERT INTO customers_customer (shop_id, created_at, updated_at, first_name, last_name, email, email_key, phone,
-    verified_email, state, note, tags, tax_exempt, tax_exemptions, multipass_identifier, search_text, search_own,
-    search_places, orders_count, total_spent, last_order_name, last_order_at, last_order_currency,
-    email_marketing_state,
-    email_marketing_opt_in_level, sms_marketing_state, sms_marketing_opt_in_level, sms_marketing_collected_from,
-    password, activation_nonce, version)
-VALUES (%s, now(), now(), %s, %s, %s, %s, %s, %s, 'disabled', %s, %s, FALSE, '[]', '', %s, %s, %s, 0, 0, '',
-    '1970-01-01', '', 'not_subscribed', 'single_opt_in', 'not_subscribed', 'single_opt_in', 'OTHER', '', '', %s)
-    RETURNING id
+INSERT INTO customers_customer (shop_id, first_name, last_name, email, email_key, phone, verified_email, note, tags,
+    search_text, search_own, search_places, version)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id
 """
 _ADDRESS = """
-INSERT INTO customers_address (shop_id, customer_id, created_at, updated_at, first_name, last_name, company, address1,
-    address2, city, province, province_code, country, country_code, zip, phone)
-VALUES (%s, %s, now(), now(), %s, %s, %s, %s, '', %s, '', '', %s, 'SE', %s, '') RETURNING id
+INSERT INTO customers_address (shop_id, customer_id, first_name, last_name, company, address1, city, country,
+    country_code, zip)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, 'SE', %s) RETURNING id
 """
 _DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id = %s"
 _EVENT = """
-INSERT INTO events_event (shop_id, created_at, updated_at, key, topic, subject_type, subject_id, subject_label,
-    coded_label, actor, message, changes, "group", request_id)
-VALUES (%s, now(), now(), %s, 'customers/create', 'customers.customer', %s, %s, %s, 'app:1', '', '{}', %s, %s)
+INSERT INTO events_event (shop_id, key, topic, subject_type, subject_id, subject_label, coded_label, actor, "group",
+    request_id)
+VALUES (%s, %s, 'customers/create', 'customers.customer', %s, %s, %s, 'app:1', %s, %s)
 """
 _STARTS = re.compile(r" |(?<=[^\w ])(?=\w)")
 

@@ -11,12 +11,13 @@ from benchmarks import bulk_insert
 from benchmarks.bulk_insert import Rows, cycle_values, number_as_text, quote_literal, random_uuid, time_literal
 from benchmarks.catalog_data import TURN, fill_order_rows, fill_orders, fill_products
 from benchmarks.data import BEGIN, DOMAIN, fill_customers, get_bench_shop
+from benchmarks.scale import scale
 
 if TYPE_CHECKING:
     from apps.core.tenancy.models import Shop
 
 SMALL_SHOPS = TURN
-SMALL = 5_000  # total number of rows in the small shops
+SMALL = scale(5_000, least=SMALL_SHOPS)  # total number of rows in the small shops
 # Higher than all ids of the big shop, and a multiple of the number of small shops, because their rows alternate.
 APART = 20_000_000
 CAUSED = 5_000_000

@@ -1,10 +1,12 @@
-"""Plain models for the product's tables."""
+"""Plain models for the product's tables, with the columns that requests and responses need.
+
+All other columns have the defaults of the product's models (``benchmarks.bulk_insert.set_column_defaults``).
+"""
 
 import time
 import uuid
 
 from django.db import models
-from django.utils import timezone
 
 
 class Token(models.Model):
@@ -41,7 +43,6 @@ class Customer(models.Model):
     total_spent = models.DecimalField(max_digits=20, decimal_places=3, default=0)
     last_order_id = models.BigIntegerField(null=True)
     last_order_name = models.CharField(max_length=255, blank=True)
-    last_order_at = models.DateTimeField(default=timezone.now)
     last_order_currency = models.CharField(max_length=3, blank=True)
     email_marketing_state = models.CharField(max_length=20, default="not_subscribed")
     email_marketing_opt_in_level = models.CharField(max_length=20, default="single_opt_in")
@@ -50,8 +51,6 @@ class Customer(models.Model):
     sms_marketing_opt_in_level = models.CharField(max_length=20, default="single_opt_in")
     sms_marketing_updated_at = models.DateTimeField(null=True)
     sms_marketing_collected_from = models.CharField(max_length=50, default="OTHER")
-    password = models.CharField(max_length=128, blank=True)
-    activation_nonce = models.CharField(max_length=43, blank=True)
     version = models.BigIntegerField(default=time.time_ns)
 
     class Meta:
@@ -84,18 +83,12 @@ class Address(models.Model):
 
 class Event(models.Model):
     shop_id = models.BigIntegerField()
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
-    key = models.UUIDField(default=uuid.uuid4, unique=True)
     topic = models.CharField(max_length=100)
     subject_type = models.CharField(max_length=60)
     subject_id = models.BigIntegerField()
     subject_label = models.CharField(max_length=255)
     actor = models.CharField(max_length=100)
-    message = models.TextField(blank=True)
-    changes = models.JSONField(default=dict)
     group = models.UUIDField(default=uuid.uuid4)
-    request_id = models.CharField(max_length=36, blank=True)
 
     class Meta:
         managed = False

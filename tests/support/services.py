@@ -65,6 +65,10 @@ def find_pgbouncer() -> str | None:
     return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
+def find_wrk() -> str | None:
+    return shutil.which("wrk")
+
+
 def find_node_packages() -> str | None:
     """Return the ``node_modules`` folder if Node is installed and npm has installed all packages."""
     folder = settings.BASE_DIR / "node_modules"

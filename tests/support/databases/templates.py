@@ -9,6 +9,7 @@ import hashlib
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +35,23 @@ def use_template(folder: Path) -> Iterator[None]:
         yield
 
 
+def get_template() -> str:
+    """Return the name of the PostgreSQL database that is migrated for the current code."""
+    return _get_prefix() + _hash_code()
+
+
 def _get_prefix() -> str:
     """Return the start of the names of this checkout's templates, so that no other checkout drops them."""
     owner = f"{settings.BASE_DIR} {connection.settings_dict['USER']}"
     return f"backoffice_template_{hashlib.sha256(owner.encode()).hexdigest()[:8]}_"
 
 
+@cache
 def _hash_code() -> str:
-    """Return a hash of everything that can change the tables and the rows that migrations create."""
+    """Return a hash of everything that can change the tables and the rows that migrations create.
+
+    The hash stays the same if code is edited during the run.
+    """
     root = Path(settings.BASE_DIR)
     paths = [root / "uv.lock", *sorted(root.glob("apps/**/*.py")), *sorted(root.glob("backoffice/**/*.py"))]
     digest = hashlib.sha256()
