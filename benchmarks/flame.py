@@ -21,7 +21,7 @@ WIDTH, HEIGHT = 1200, 17
 LEAST = 0.005
 COLD = "BACKOFFICE_RENDER_CACHE_MB"
 # Frames outside this function are the same for all requests and are omitted.
-ROOT = "boundary.<locals>.layer (backoffice/middleware.py"
+ROOT = "request_boundary.<locals>.layer (backoffice/middleware.py"
 Stacks = Counter[tuple[str, ...]]
 
 
