@@ -15,6 +15,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.apps import apps
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.core.management.sql import emit_pre_migrate_signal
@@ -22,9 +23,11 @@ from django.db import connection, migrations, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState, StateApps
+from django.test.utils import CaptureQueriesContext
 
-from apps.core.db.migration_operations import AddIndexWithoutBlocking, AddPostgresIndex
+from apps.core.db.migration_operations import AddIndexWithoutBlocking, AddPostgresIndex, DropShopIndexes
 from apps.core.management.commands import migrate
+from apps.core.tenancy.shop_owned import ShopOwned
 from tests.faults.conftest import connect_from_outside
 from tests.support.databases.schema_changes import find_unsafe_operations, find_unsafe_statements
 from tests.support.servers.live import get_database_url
@@ -221,6 +224,7 @@ def pending_migration(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -
         other.execute("DELETE FROM django_migrations WHERE app = 'content' AND name = %s", [name])
     loaded = MigrationLoader(None).disk_migrations["content", name]
     monkeypatch.setattr(type(loaded), "operations", [migrations.RunPython(lock)])
+    monkeypatch.setattr(type(loaded), "atomic", True)
     yield
     call_command("migrate", "content", verbosity=0, interactive=False)
 
@@ -275,6 +279,51 @@ def test_concurrent_index_replaces_an_invalid_one() -> None:
 
     assert "tests_by_event" in index_names
     assert "tests_by_event" not in indexes()
+
+
+# --- indexes on the shop ---
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db
+def test_tables_have_one_kind_of_index_on_the_shop() -> None:
+    redundant, missing = [], []
+    for model in (model for model in apps.get_models() if issubclass(model, ShopOwned) and not model._meta.proxy):
+        declared = [*model._meta.indexes, *model._meta.constraints]
+        partial = {item.name for item in declared if getattr(item, "condition", None) is not None}
+        with connection.cursor() as cursor:
+            found = connection.introspection.get_constraints(cursor, model._meta.db_table)
+        full = {item.name for item in declared} - partial
+        own = (
+            {name for name, item in found.items() if item["columns"] == ["shop_id"] and item["index"]} - partial - full
+        )
+        others = {name for name in full & found.keys() if found[name]["columns"][:1] == ["shop_id"]}
+        redundant += [name for name in own if others]
+        missing += [] if own or others else [model._meta.label]
+
+    assert (redundant, missing) == ([], [])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_index_of_the_shop_is_dropped_and_created_without_copying_the_table() -> None:
+    operation = DropShopIndexes("scripttag")
+    state = MigrationLoader(None).project_state()
+
+    def run(change: Any) -> tuple[list[str], list[str]]:
+        """Return the commands that changed the schema, and the names of the indexes on the shop alone."""
+        with CaptureQueriesContext(connection) as queries, connection.schema_editor(atomic=False) as editor:
+            change("content", editor, state, state)
+        commands = [query["sql"].split()[0] for query in queries if "scripttag" in query["sql"]]
+        with connection.cursor() as cursor:
+            found = connection.introspection.get_constraints(cursor, "content_scripttag")
+        own = [name for name, item in found.items() if item["columns"] == ["shop_id"] and item["index"]]
+        return [name for name in commands if name in {"ALTER", "CREATE", "DROP", "INSERT"}], own
+
+    created, added_indexes = run(operation.database_backwards)
+    dropped, remaining_indexes = run(operation.database_forwards)
+
+    assert (created, len(added_indexes)) == (["DROP", "CREATE"], 1)
+    assert (dropped, remaining_indexes) == (["DROP"], [])
 
 
 # --- reversing ---

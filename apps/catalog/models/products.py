@@ -9,7 +9,7 @@ from apps.core.db.case_folding import CaseFoldedField
 from apps.core.db.sort_tables import Rank, sort_table_key
 from apps.core.i18n.error_messages import BLANK
 from apps.core.models import MAX_FOLDED, VersionField
-from apps.core.tenancy.shop_owned import ShopOwned, unindexed_shop_fk
+from apps.core.tenancy.shop_owned import ShopOwned
 
 MAX_OPTIONS = 3
 
@@ -34,7 +34,6 @@ class Product(ShopOwned):
         ARCHIVED = "archived", gettext_lazy("Archived")
         DRAFT = "draft", gettext_lazy("Draft")
 
-    shop = unindexed_shop_fk()
     title = models.CharField(gettext_lazy("title"), max_length=255)
     title_key = CaseFoldedField(of="title")
     handle = models.CharField(

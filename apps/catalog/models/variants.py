@@ -6,7 +6,7 @@ from apps.catalog.models.products import Product, ProductImage
 from apps.core.db.case_folding import CaseFoldedField
 from apps.core.i18n.error_messages import at_least
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.shop_owned import ShopOwned, unindexed_shop_fk
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.inventory.models import InventoryItem
 
 DEFAULT_VALUE = "Default Title"
@@ -23,7 +23,6 @@ class Variant(ShopOwned):
         DENY = "deny", gettext_lazy("Stop selling when out of stock")
         CONTINUE = "continue", gettext_lazy("Continue selling when out of stock")
 
-    shop = unindexed_shop_fk()
     product = models.ForeignKey(
         Product, on_delete=models.CASCADE, related_name="variants", verbose_name=gettext_lazy("product")
     )

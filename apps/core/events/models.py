@@ -9,7 +9,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy
 
 from apps.core.i18n.messages import MessageField, translate
-from apps.core.tenancy.shop_owned import ShopOwned, unindexed_shop_fk
+from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class Event(ShopOwned):
@@ -19,7 +19,6 @@ class Event(ShopOwned):
     the payload is empty. ``changes`` is ``{field: [before, after]}`` for the audit log, without secrets.
     """
 
-    shop = unindexed_shop_fk()
     id = models.BigAutoField(primary_key=True)
     key = models.UUIDField(default=uuid6.uuid7, unique=True, editable=False)
     topic = models.CharField(gettext_lazy("topic"), max_length=100)

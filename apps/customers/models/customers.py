@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from apps.core.i18n.error_messages import TAKEN
 from apps.core.i18n.messages import Message, define_message
 from apps.core.models import VersionField
-from apps.core.tenancy.shop_owned import ShopOwned, unindexed_shop_fk
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.customers.models.consents import ConsentState, OptInLevel
 
 _EVENT_LABEL = define_message("customers.customer", "Customer {number}")
@@ -46,7 +46,6 @@ class Customer(ShopOwned):
         ENABLED = "enabled", pgettext_lazy("customer", "Active account")
         DECLINED = "declined", pgettext_lazy("customer", "Declined")
 
-    shop = unindexed_shop_fk()
     first_name = models.CharField(gettext_lazy("first name"), max_length=255, blank=True)
     last_name = models.CharField(gettext_lazy("last name"), max_length=255, blank=True)
     email = models.EmailField(gettext_lazy("email"), max_length=255, blank=True)

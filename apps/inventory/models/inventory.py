@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from apps.core.i18n.error_messages import at_least, between
 from apps.core.models import VersionField
-from apps.core.tenancy.shop_owned import ShopOwned, unindexed_shop_fk
+from apps.core.tenancy.shop_owned import ShopOwned
 
 # A code of the Harmonized System, which customs authorities use to classify products.
 HS_CODE = re.compile(r"[0-9.]{6,13}", re.ASCII)
@@ -22,7 +22,6 @@ HS_CODE = re.compile(r"[0-9.]{6,13}", re.ASCII)
 class InventoryItem(ShopOwned):
     """The stock-keeping record of a variant, which also has its cost and customs data."""
 
-    shop = unindexed_shop_fk()
     sku = models.CharField(gettext_lazy("SKU"), max_length=255, blank=True)
     tracked = models.BooleanField(
         gettext_lazy("tracked"),
@@ -141,7 +140,6 @@ MAX_AVAILABLE = 1_000_000_000
 class InventoryLevel(ShopOwned):
     """The available quantity of an item at a location. The quantity is negative if the item is oversold."""
 
-    shop = unindexed_shop_fk()
     item = models.ForeignKey(
         InventoryItem,
         on_delete=models.CASCADE,

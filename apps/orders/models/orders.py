@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from apps.core.models import TimestampedQuerySet, VersionField, create_shop_manager
 from apps.core.money import convert_amount
 from apps.core.tenancy.models import App
-from apps.core.tenancy.shop_owned import ShopOwned, unindexed_shop_fk
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.customers.models import Customer
 
 if TYPE_CHECKING:
@@ -125,7 +125,6 @@ class Order(ShopOwned):
         IGNORE_POLICY = "decrement_ignoring_policy", gettext_lazy("Reduce inventory, even below zero")
         OBEY_POLICY = "decrement_obeying_policy", gettext_lazy("Reduce inventory according to each variant's policy")
 
-    shop = unindexed_shop_fk()
     number = models.PositiveBigIntegerField(editable=False)
     name = models.CharField(gettext_lazy("order"), max_length=64, editable=False)
     token = models.CharField(max_length=32, default=new_token, unique=True, editable=False)

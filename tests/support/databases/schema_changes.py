@@ -16,7 +16,7 @@ from django.db.models import ForeignKey, UniqueConstraint
 from django_migration_linter.sql_analyser.analyser import analyse_sql_statements
 from django_migration_linter.sql_analyser.postgresql import PostgresqlAnalyser
 
-from apps.core.db.migration_operations import AddIndexWithoutBlocking, AddPostgresIndex
+from apps.core.db.migration_operations import AddIndexWithoutBlocking, AddPostgresIndex, DropShopIndexes
 from tests.support.types import JsonObject
 
 # Operations that remove or rename what the previous release uses.
@@ -59,9 +59,9 @@ def find_unsafe_operations(migration: migrations.Migration, before: ProjectState
         if isinstance(operation, migrations.CreateModel):
             new_tables.add(operation.name_lower)
     if migration.atomic and any(
-        isinstance(step, (AddIndexWithoutBlocking, AddPostgresIndex)) for step in migration.operations
+        isinstance(step, (AddIndexWithoutBlocking, AddPostgresIndex, DropShopIndexes)) for step in migration.operations
     ):
-        problems.append("a concurrent index cannot be built in a transaction: set atomic = False")
+        problems.append("a concurrent index cannot be built or dropped in a transaction: set atomic = False")
     problems += [
         "a plain CREATE INDEX blocks writers; use AddPostgresIndex"
         for step in migration.operations

@@ -1,0 +1,11 @@
+from django.db import migrations
+
+from apps.core.db.migration_operations import DropShopIndexes
+
+
+class Migration(migrations.Migration):
+    atomic = False
+
+    dependencies = [("staff", "0001_initial")]
+
+    operations = [DropShopIndexes("listcolumns", "membership", "savedview")]

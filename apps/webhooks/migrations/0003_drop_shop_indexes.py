@@ -1,0 +1,11 @@
+from django.db import migrations
+
+from apps.core.db.migration_operations import DropShopIndexes
+
+
+class Migration(migrations.Migration):
+    atomic = False
+
+    dependencies = [("webhooks", "0002_delivery_runs")]
+
+    operations = [DropShopIndexes("delivery", "endpoint", "pending", "subscription")]
