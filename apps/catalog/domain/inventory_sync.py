@@ -24,19 +24,20 @@ from apps.core.tenancy.scope import get_current_shop
 _PRODUCTS: CompiledQuery[tuple[int]] = CompiledQuery(
     lambda items: (
         Product.objects.select_for_update(no_key=True)
-        .filter(pk__in=Variant.objects.filter(inventory_item_id__any=items).values("product_id"))
+        .filter(pk__among=Variant.objects.filter(inventory_item_id__any=items).values("product_id"))
         .order_by("pk")
         .values_list("pk")
     ),
     list,
 )
+# ``shop_id + 0`` prevents the use of indexes that begin with the shop, see ``UnindexedExact``.
 _TOUCH = (
     "UPDATE catalog_product SET updated_at = CASE WHEN updated_at >= %s THEN updated_at ELSE %s END, version = %s "
-    "WHERE shop_id = %s AND id IN (SELECT product_id FROM catalog_variant WHERE inventory_item_id {})"
+    "WHERE shop_id + 0 = %s AND id {}"
 )
 _ADD = (
     "UPDATE catalog_variant SET inventory_quantity = inventory_quantity + %s, updated_at = %s "
-    "WHERE shop_id = %s AND inventory_item_id = %s"
+    "WHERE shop_id + 0 = %s AND inventory_item_id = %s"
 )
 # The maximum number of products that a search for a common title word includes.
 MAX_SEARCHED_PRODUCTS = 1_000
@@ -64,8 +65,10 @@ def _touch_products(item_ids: Sequence[int], batch: StatementBatch) -> None:
         batch.add(_PRODUCTS.build_call(item_ids))
     now, shop_id = timezone.now(), get_current_shop().pk
     second, moment = (connection.ops.adapt_datetimefield_value(value) for value in (now.replace(microsecond=0), now))
-    ids = bind_ids(item_ids)
-    batch.add(StatementCall(_TOUCH.format(get_any_operator()), [second, moment, create_version(), shop_id, ids]))
+    keys = f"(SELECT product_id FROM catalog_variant WHERE inventory_item_id {get_any_operator()})"  # noqa: S608
+    # On PostgreSQL, the array ensures that the products are found by their ids, as for the lookup ``among``.
+    condition = f"= ANY(ARRAY{keys})" if connection.vendor == "postgresql" else f"IN {keys}"
+    batch.add(StatementCall(_TOUCH.format(condition), [second, moment, create_version(), shop_id, bind_ids(item_ids)]))
 
 
 def _record_stock_changes(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:

@@ -17,7 +17,7 @@ from django.apps import apps
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Expression, Field, ForeignObject, QuerySet
-from django.db.models.lookups import Lookup
+from django.db.models.lookups import Exact, Lookup
 from django.db.models.sql.compiler import SQLCompiler
 from django_scopes import scope
 
@@ -73,11 +73,30 @@ def bind_ids(ids: Sequence[int]) -> list[int] | str:
     return list(ids) if connection.vendor == "postgresql" else "[" + ",".join(map(str, ids)) + "]"
 
 
+class UnindexedExact(Lookup[int]):
+    """The condition ``column = number`` on an expression that no index has, so the database must use another condition.
+
+    The plan of a prepared statement is the same for all shops and ids, so PostgreSQL has to guess how many rows match.
+    The guess for a few ids of a list is often higher than the guess for a whole shop, and an index that begins with the
+    shop would then be used to read all rows of the shop.
+    """
+
+    lookup_name = "unindexed"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
+        lhs, parameters = self.process_lhs(compiler, connection)
+        return f"{lhs} + 0 = %s", (*parameters, self.rhs)
+
+
 class CompiledQuery(Generic[R]):
     """A query that is compiled when it runs for the first time.
 
     ``build`` builds the queryset (ending in ``values_list``) from one placeholder per argument. ``kinds`` are the types
     of the arguments: ``int`` for a number, ``list`` for ids of an ``any`` lookup.
+
+    Queries with arguments find rows by these arguments and then check the shop (``UnindexedExact``). The exception are
+    pages of a list, which follow an index that begins with the shop.
     """
 
     def __init__(self, build: Callable[..., QuerySet[M, R]], *kinds: type) -> None:
@@ -111,6 +130,12 @@ class CompiledQuery(Generic[R]):
         ]
         with scope(shop=apps.get_model("shops.Shop")(pk=_SHOP)):
             queryset = self._build(*sentinels)
+        if list in self._kinds or (self._kinds and not queryset.query.is_sliced):
+            conditions: list[Any] = queryset.query.where.children
+            conditions[:] = [
+                UnindexedExact(item.lhs, _SHOP) if isinstance(item, Exact) and item.rhs == _SHOP else item
+                for item in conditions
+            ]
         compiler = queryset.query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
         selected = [expression for expression, *_ in compiler.select[: compiler.col_count]]

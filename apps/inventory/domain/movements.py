@@ -43,10 +43,11 @@ _LEVELS = CompiledModelQuery(
     list,
     list,
 )
+# ``shop_id + 0`` prevents the use of indexes that begin with the shop, see ``UnindexedExact``.
 _CHANGE = (
     "UPDATE inventory_inventorylevel SET available = available + %s, updated_at = %s, version = %s, "  # noqa: S608
     "is_low = EXISTS(SELECT 1 FROM shops_shop WHERE id = %s AND low_stock_at >= available + %s) "
-    "WHERE shop_id = %s AND item_id = %s AND location_id = %s AND available BETWEEN %s AND %s "
+    "WHERE shop_id + 0 = %s AND item_id = %s AND location_id = %s AND available BETWEEN %s AND %s "
     + build_returning_clause(InventoryLevel)
 )
 
@@ -241,7 +242,8 @@ def lock_active_locations(location_ids: Iterable[int], *, batch: StatementBatch 
     if not ids:
         return
     share = "FOR SHARE" if connection.vendor == "postgresql" else ""
-    active = f"SELECT active FROM inventory_location WHERE shop_id = %s AND id {get_any_operator()} ORDER BY id {share}"  # noqa: S608
+    condition = f"shop_id + 0 = %s AND id {get_any_operator()}"
+    active = f"SELECT active FROM inventory_location WHERE {condition} ORDER BY id {share}"  # noqa: S608
     with collect_statements(batch) as current_batch:
         current_batch.add(StatementCall(active, [get_current_shop().pk, bind_ids(ids)]), _check_active)
 
