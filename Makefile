@@ -113,7 +113,7 @@ bench-bodies: environment
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && export BACKOFFICE_DATA_DIR="$$dir" && unset DATABASE_URL \
 		&& $(RUN) manage.py migrate -v0 && $(RUN) -m benchmarks.bodies
 
-## bench-million: measure the database time of all reads with a million customers and orders
+## bench-million: measure the database time of all reads with a million rows; ARGS=--plans compares query plans
 bench-million: environment
 	$(RUN) -m benchmarks.million $(ARGS)
 

@@ -158,8 +158,8 @@ def load_without_indexes(*models: type[Model]) -> Iterator[None]:
             if cursor.fetchone()[0]:
                 # Foreign keys are valid by construction. Checking three million keys individually would take minutes.
                 cursor.execute("SET LOCAL session_replication_role = replica")
-        definitions = _drop_indexes(cursor, tables)
-        of_ranks = _drop_indexes(cursor, [rank._meta.db_table for rank in _ranks_of(models)]) if is_postgres() else []
+        definitions = drop_indexes(cursor, tables)
+        of_ranks = drop_indexes(cursor, [rank._meta.db_table for rank in _ranks_of(models)]) if is_postgres() else []
         yield
         if is_postgres():
             for table in tables:
@@ -203,7 +203,7 @@ def _ranks_of(models: Sequence[type[Model]]) -> "list[type[Rank]]":
     return [rank for rank in sort_tables.Rank.__subclasses__() if rank._meta.get_field("of").related_model in models]
 
 
-def _drop_indexes(cursor: Any, tables: Sequence[str]) -> list[str]:
+def drop_indexes(cursor: Any, tables: Sequence[str]) -> list[str]:
     """Drop the indexes of tables; return the statements that recreate the indexes."""
     definitions = []
     for table in tables:

@@ -4,6 +4,7 @@ import argparse
 import gc
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -13,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import bulk_insert, databases
-from benchmarks.million import fill, ids, writes
+from benchmarks.data import get_bench_shop
+from benchmarks.million import fill, ids, plans, writes
 from benchmarks.million.report import Row, print_pages, print_rows
 from benchmarks.million.requests import Cost, limit_statements, request_page
 from benchmarks.scale import SHARE, get_exit_code, scale
@@ -118,14 +120,35 @@ def main() -> int:
     )
     parser.add_argument("--only", default="", help="only cases with this text in their name")
     parser.add_argument("--writes", action="store_true", help="only measure writes")
+    parser.add_argument("--plans", action="store_true", help="only compare generic and custom plans")
+    parser.add_argument("--layout", choices=plans.LAYOUTS, help="only compare plans in this layout")
     parser.add_argument("--here", action="store_true", help="use the empty, migrated database of DATABASE_URL")
     options = parser.parse_args()
     if options.here:
         return _run(options)
+    if options.plans and not options.layout:
+        # Django keeps the database of a process, and each layout needs its own database.
+        command = [sys.executable, "-m", "benchmarks.million", "--plans", "--rows", str(options.rows), "--layout"]
+        return max(subprocess.run([*command, layout], check=False).returncode for layout in plans.LAYOUTS)
     with tempfile.TemporaryDirectory() as name, databases.create_postgres(Path(name)) as database:
         database.migrate()
         os.environ.update(database.environment)
         return _run(options)
+
+
+def compare_plans(layout: str, most: int) -> bool:
+    """Compare the plans in one layout at all sizes; return True if a statement is over the limit."""
+    shop_id, token = get_bench_shop()
+    sizes = [size for size in plans.SIZES if size <= most]
+    is_over, raw = False, []
+    for size, comparisons in plans.compare_layout(layout, sizes, shop_id, token):
+        is_over |= plans.print_comparisons(layout, size, comparisons)
+        for item in comparisons:
+            costs = {name: asdict(getattr(item, name)) for name in ("generic", "custom")}
+            raw.append({"size": size, "layout": layout, "sql": item.sql, "ratio": item.ratio, **costs})
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"plans of {layout}.json".replace(" ", "_")).write_text(json.dumps(raw, indent=1))
+    return is_over
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -134,6 +157,8 @@ def _run(options: argparse.Namespace) -> int:
     import django
 
     django.setup()
+    if options.layout:
+        return int(compare_plans(options.layout, options.rows))
     if options.writes:
         return int(writes.print_shares(measure_writes(options.rows)))
     rows, shares, seconds = measure_shop(options.rows, options.only)
