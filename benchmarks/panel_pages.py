@@ -1,7 +1,7 @@
 """Measure the CPU time of the panel's pages: ``python -m benchmarks.panel_pages [--pages N] [--only TEXT]``.
 
-The owner of the demo shop opens every page that a GET request can open, in this process and without a web server. Run
-``manage.py demo`` before.
+The owner of the demo shop opens every page that a GET request can open, in this process and without a web server. The
+demo shop is created if it does not exist.
 """
 
 import argparse
@@ -67,12 +67,15 @@ def main() -> None:
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
     django.setup()
+    from django.core.management import call_command
     from django.test import Client
 
     from apps.core.tenancy.models import Membership, Shop
     from apps.core.tenancy.scope import shop_scope
     from apps.demo.management.commands.demo import DOMAIN
 
+    if not Shop.objects.filter(domain=DOMAIN).exists():
+        call_command("demo")
     shop = Shop.objects.get(domain=DOMAIN)
     client = Client()
     with shop_scope(shop):

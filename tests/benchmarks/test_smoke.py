@@ -47,6 +47,7 @@ COMMANDS = {
     "million": "--here",
     "noisy_neighbor": "--jobs 20 --seconds 3",
     "one_product": "--rounds 1 --seconds 1",
+    "panel_pages": "--pages 5",
     "personal_data": "--orders 300",
     "run": "--quick --rounds 1",
     "sort_orders": "",
