@@ -22,7 +22,7 @@ HEAD_BYTES = 64 * 1024
 # The adapter waits while more unsent bytes than these are buffered. Most responses are shorter.
 WRITE_BUFFER_BYTES = 256 * 1024
 # After the stop signal, idle connections stay open for this time, because a request may already be under way.
-STOP_IDLE_SECONDS = 1.0
+STOP_IDLE_SECONDS = 0.5
 # A process that is still starting holds the listener, too, and must end before this process closes it.
 STOP_LISTENING_SECONDS = 0.3
 STOP_ACCEPT_SECONDS = 0.5

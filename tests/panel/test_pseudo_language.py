@@ -60,7 +60,8 @@ STANDARDS = {
     *_ENGLISH.languages.values(),
     *(name.replace("_", " ").strip(_BESIDE) for name in available_timezones()),
 }
-_KNOWN = DATA | STANDARDS
+# Queues have their names in settings and on command lines, too.
+_KNOWN = DATA | STANDARDS | set(settings.TASK_QUEUES)
 # Codes, URLs, email addresses, file names, API names, amounts and times.
 _CODE = re.compile(
     r"[A-Z]{3} – .+|(https?://)?[\w.-]+(:\d+)?(/[\w.*-]*)+(\?.*)?|[\w.+-]+@[\w.]+|[\w-]+\.\w{2,7}|[a-z]+(_[a-z]+)+|\w+:\d+"
