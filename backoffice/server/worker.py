@@ -43,6 +43,7 @@ class Connection(ASGIProtocol):
         self._head_bytes, self._head_since = 0, self.worker.loop.time()
         # The number of bytes that the client has not read, and the time since which this number has not changed.
         self._unread, self._unread_since = 0, 0.0
+        self._is_half_closed = False
         self.worker.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -85,10 +86,18 @@ class Connection(ASGIProtocol):
         """Respond to the current request, although the client will not send any more data."""
         if self._current_request is None:
             return False
+        self._is_half_closed = True
         self._current_request.must_close = True
         if not self._body_receiver._complete:
             self._body_receiver.signal_disconnect()
         return True
+
+    def _arm_keepalive_timer(self) -> None:
+        """Wait for the next request, unless the client has closed its side during the response."""
+        if self._is_half_closed:
+            self.close()
+        else:
+            super()._arm_keepalive_timer()
 
     def _send_error_response(self, status: int, message: str, extra_headers: object = ()) -> None:
         """Send an error for a request that gunicorn cannot parse, in the format of the application."""

@@ -1,5 +1,6 @@
 """Tests for the life of a connection: clients that send nothing, read nothing, or send too many requests at once."""
 
+import socket
 import statistics
 import time
 from collections.abc import Iterator
@@ -86,6 +87,15 @@ def test_the_connection_of_a_client_that_reads_nothing_ends(running: RunningServ
         received += len(read_all(connection))
 
     assert received < BIG
+
+
+def test_a_connection_ends_if_the_client_closes_its_side_during_the_response(running: RunningServer) -> None:
+    connection = running.connect(get("/big"))
+    received = len(connection.recv(100))
+
+    connection.shutdown(socket.SHUT_WR)
+
+    assert received + len(read_all(connection)) > BIG
 
 
 @pytest.mark.parametrize("path", ["/pid", "/page"])
