@@ -1,4 +1,7 @@
+import atexit
+
 from django.apps import AppConfig
+from django.db import connections
 
 from apps.core.registry import MODULE_NAMES, autodiscover
 
@@ -10,3 +13,5 @@ class CoreConfig(AppConfig):
 
     def ready(self) -> None:
         autodiscover(*MODULE_NAMES)
+        # When the last connection is closed, SQLite writes the contents of its log to the database file.
+        atexit.register(connections.close_all)

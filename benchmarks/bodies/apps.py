@@ -31,6 +31,8 @@ def _subscriptions(bench: Bench, number: int) -> None:
     bench.send("PUT webhooks", "PUT", f"webhooks/{body}.json", changed)
     since = {"replay": {"since": datetime.now(UTC).isoformat(timespec="seconds")}}
     bench.send("POST webhooks/replay", "POST", f"webhooks/{body}/replay.json", since)
+    delivery = bench.send("POST webhooks/test", "POST", f"webhooks/{body}/test.json")["delivery"]["id"]
+    bench.send("POST webhooks/deliveries/resend", "POST", f"webhooks/{body}/deliveries/{delivery}/resend.json")
     bench.send("DELETE webhooks", "DELETE", f"webhooks/{body}.json")
 
 

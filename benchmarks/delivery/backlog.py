@@ -256,7 +256,7 @@ def copy_deliveries(rows: int) -> None:
         for _ in range(rows // there):
             cursor.execute(
                 f"INSERT INTO webhooks_delivery (key, {columns}) SELECT {key}, {columns} FROM webhooks_delivery"
-                " WHERE id >= %s AND id < %s AND state = 'due'",
+                " WHERE id >= %s AND id < %s AND state = 'due' ORDER BY id",
                 [first, first + there],
             )
 

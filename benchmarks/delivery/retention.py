@@ -131,7 +131,7 @@ def _claims(room: dict[int, int], go_on: Callable[[], bool] = lambda: True) -> l
     while len(took) < ROUNDS and go_on():
         began = time.perf_counter()
         deliveries = claims.claim_deliveries(room, AttemptKind.DUE)
-        assert len(deliveries) == 10 * len(room)
+        assert len(deliveries) == 10 * len(room), (len(deliveries), room)
         assert not results.write_results(
             [DeliveryResult(item, "done", outcome="ok", status=200) for item in deliveries]
         )
