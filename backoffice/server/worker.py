@@ -157,7 +157,7 @@ class Worker(gasgi.ASGIWorker):
         Otherwise, gunicorn would close a connection without warning if the signal arrives during a response, and lose
         the client's next request.
         """
-        if self._serving is None or not self.servers:
+        if self._serving is None or len(self.servers) < len(self.sockets):
             super().handle_exit_signal()
         elif not self.is_stopping:
             self.is_stopping = True

@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from apps.catalog.domain import products
-from apps.catalog.models import Product, ProductImage, Variant
+from apps.catalog.models import Collect, Product, ProductImage, Variant
 from apps.core.events.models import Event
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.models import Shop
@@ -122,6 +122,21 @@ def build_product_lines(count: int) -> str:
     ]
     rows = [{"handle": f"mug-{number}", "title": "Mug", **kinds[number % 5]} for number in range(count)]
     return "".join(json.dumps({"product": row}) + "\n" for row in rows)
+
+
+@pytest.mark.django_db
+def test_new_products_come_after_the_existing_products_of_earlier_rows(tmp_path: Path) -> None:
+    shop = factories.make_shop(domain="mixed.example", name="Shop")
+    import_product_text(shop, '{"product": {"handle": "a", "title": "A"}}\n', tmp_path, "in.jsonl")
+    rows = [{"handle": handle, "title": handle, "collections": ["Winter"]} for handle in ("new-1", "a", "new-2")]
+    lines = "".join(json.dumps({"product": row}) + "\n" for row in rows)
+
+    report = import_product_text(shop, lines, tmp_path, "in.jsonl")
+
+    with shop_scope(shop):
+        members = list(Collect.objects.order_by("position").values_list("product__handle", flat=True))
+    assert "2 new" in report, report
+    assert members == ["new-1", "a", "new-2"]
 
 
 @pytest.mark.django_db

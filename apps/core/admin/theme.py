@@ -134,7 +134,8 @@ unfold_list.display_for_label = _render_label_once
 
 
 def _escape(text: object) -> str:
-    """Escape a text that is not safe yet. Django's function would check each text for lazy translation."""
+    """Escape a text that is not safe yet."""
+    text = str(text) if isinstance(text, Promise) else text
     return str(text) if hasattr(text, "__html__") else html.escape(str(text))
 
 

@@ -86,7 +86,9 @@ class UnindexedExact(Lookup[int]):
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         lhs, parameters = self.process_lhs(compiler, connection)
-        return f"{lhs} + 0 = %s", (*parameters, self.rhs)
+        # As with other lookups, the parameter's type must not depend on the size of the number.
+        value = self.lhs.output_field.get_db_prep_value(self.rhs, connection)
+        return f"{lhs} + 0 = %s", (*parameters, value)
 
 
 class CompiledQuery(Generic[R]):
@@ -95,8 +97,8 @@ class CompiledQuery(Generic[R]):
     ``build`` builds the queryset (ending in ``values_list``) from one placeholder per argument. ``kinds`` are the types
     of the arguments: ``int`` for a number, ``list`` for ids of an ``any`` lookup.
 
-    Queries with arguments find rows by these arguments and then check the shop (``UnindexedExact``). The exception are
-    pages of a list, which follow an index that begins with the shop.
+    Queries with arguments find rows by these arguments and then check the shop (``UnindexedExact``). Pages of a list
+    are the exception: they follow an index that begins with the shop.
     """
 
     def __init__(self, build: Callable[..., QuerySet[M, R]], *kinds: type) -> None:

@@ -152,11 +152,11 @@ def _schedule_batch(rows: "QuerySet[Delivery]", endpoint: Endpoint, scheduled_be
     per_second = settings.WEBHOOK_REPLAYS_PER_SECOND
     for index, row in enumerate(batch):
         row.state, row.redelivery = Delivery.State.RETRY.value, row.redelivery or row.attempts > 0
-        row.attempts, row.finished_at, row.error = 0, None, ""
+        row.attempts, row.finished_at, row.lease_until, row.error = 0, None, None, ""
         row.endpoint = endpoint
         row.next_at = start + timedelta(seconds=(index + (scheduled_before % per_second)) / per_second)
     Delivery.objects.bulk_update(
-        batch, ["state", "redelivery", "attempts", "finished_at", "error", "endpoint", "next_at"]
+        batch, ["state", "redelivery", "attempts", "finished_at", "lease_until", "error", "endpoint", "next_at"]
     )
     if batch:
         notify_after_commit()
@@ -175,14 +175,14 @@ def replay_deliveries(deliveries: Collection[int], *, at: datetime) -> int:
     addresses = replayable.values_list("subscription", "subscription__uri").order_by("subscription").distinct()
     for pk, uri in list(addresses):
         rows = replayable.filter(subscription=pk)
-        moved: dict[str, Any] = {"next_at": at}
+        moved: dict[str, Any] = {"next_at": at, "lease_until": None}
         if uri:
             moved["endpoint"] = get_or_create_endpoint(get_current_shop().pk, uri)
         count += rows.filter(state=Delivery.State.RETRY).update(**moved)
         finished = rows.filter(state__in=(*REPLAYABLE_STATES, Delivery.State.DONE, Delivery.State.CANCELLED))
         finished.filter(attempts__gt=0).update(redelivery=True)
         count += finished.update(
-            state=Delivery.State.RETRY, attempts=0, finished_at=None, error="", lease=None, lease_until=None, **moved
+            state=Delivery.State.RETRY, attempts=0, finished_at=None, error="", lease=None, **moved
         )
     if count:
         notify_after_commit()

@@ -281,21 +281,28 @@ def test_a_repeated_extract_is_not_sent(shop: Shop, installation: Installation, 
     assert (counts, after) == ([1, 3], 2)
 
 
-def test_a_long_queue_of_few_resources_is_delivered_in_order(
-    shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Claim with a limit that is smaller than the queue, so that PostgreSQL postpones deliveries."""
-    monkeypatch.setattr(claims, "_CLAIM", claims._CLAIM.replace(f"LIMIT {claims._MAX_READ}", "LIMIT 5"))
-    monkeypatch.setattr(claims, "_POSTPONE", claims._POSTPONE.replace(f"LIMIT {claims._MAX_READ}", "LIMIT 5"))
+@pytest.fixture
+def short_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let claims read fewer deliveries than the queue has, so that PostgreSQL postpones deliveries."""
+    for name in ("_CLAIM", "_POSTPONE"):
+        monkeypatch.setattr(claims, name, getattr(claims, name).replace(f"LIMIT {claims._MAX_READ}", "LIMIT 5"))
+
+
+def make_ordered_deliveries(shop: Shop, installation: Installation, blog_count: int, updates: int) -> list[Delivery]:
     make_subscription(installation, URI, topic="blogs/update", ordered=True)
     with shop_scope(Shop.objects.get(pk=shop.pk)):
-        blogs = [create_blog({"title": f"{number}"}, actor="system", at=timezone.now()) for number in range(3)]
-        for number in range(10):
+        blogs = [create_blog({"title": f"{number}"}, actor="system", at=timezone.now()) for number in range(blog_count)]
+        for number in range(updates):
             for blog in blogs:
                 update_blog(blog, {"title": f"{blog.pk} {number}"}, actor="system", at=timezone.now())
     fan_out.create_deliveries()
     with shop_scope(shop):
-        rows = list(Delivery.objects.order_by("event_id"))
+        return list(Delivery.objects.filter(topic="blogs/update").order_by("event_id"))
+
+
+@pytest.mark.usefixtures("short_reads")
+def test_a_long_queue_of_few_resources_is_delivered_in_order(shop: Shop, installation: Installation) -> None:
+    rows = make_ordered_deliveries(shop, installation, 3, 10)
     rounds = []
     while claimed := claim_deliveries_of(rows):
         rounds.append([claim.pk for claim in claimed])
@@ -305,3 +312,60 @@ def test_a_long_queue_of_few_resources_is_delivered_in_order(
     assert len(rows) == 30
     assert [pk for claimed_ids in rounds for pk in sorted(claimed_ids)] == [row.pk for row in rows]
     assert [len(claimed_ids) for claimed_ids in rounds] == [3] * 10
+
+
+@pytest.mark.usefixtures("short_reads")
+def test_blocked_retries_hide_no_other_delivery(shop: Shop, installation: Installation) -> None:
+    """Each of 10 resources has a retry that waits for an earlier event, as after a replay of dead letters."""
+    rows = make_ordered_deliveries(shop, installation, 10, 2)
+    make_subscription(installation, URI, topic="blogs/create")
+    create_blogs(shop, 1)
+    fan_out.create_deliveries()
+    moment = timezone.now()
+    with all_shops_scope():
+        Delivery.objects.update(state="retry", attempts=1, next_at=moment - timedelta(seconds=5))
+        Delivery.objects.filter(topic="blogs/create").update(next_at=moment - timedelta(seconds=1))
+        Delivery.objects.filter(pk__in=[row.pk for row in rows[:10]]).update(next_at=moment + timedelta(hours=1))
+
+    (unordered,) = claim_deliveries_of(rows, turn=AttemptKind.RETRY)
+    with all_shops_scope():
+        Delivery.objects.filter(pk__in=[row.pk for row in rows[:10]]).update(next_at=moment)
+    heads = [claim for _ in range(2) for claim in claim_deliveries_of(rows, 5, AttemptKind.RETRY)]
+    results.write_results([build_done_result(claim) for claim in heads])
+    followers = [claim for _ in range(2) for claim in claim_deliveries_of(rows, 5, AttemptKind.RETRY)]
+
+    assert unordered.topic == "blogs/create"
+    assert sorted(claim.pk for claim in heads) == [row.pk for row in rows[:10]]
+    assert sorted(claim.pk for claim in followers) == [row.pk for row in rows[10:]]
+
+
+@pytest.mark.usefixtures("short_reads")
+def test_a_busy_endpoint_does_not_stop_a_blocked_endpoint(shop: Shop, installation: Installation) -> None:
+    rows = make_ordered_deliveries(shop, installation, 2, 10)
+    first = [row for row in rows if row.ordering_key == rows[0].ordering_key]
+    make_subscription(installation, URI + "busy", topic="blogs/create")
+    create_blogs(shop, 5)
+    fan_out.create_deliveries()
+    with all_shops_scope():
+        # The first resource's head is retried later, and its other events come before the events of the other resource.
+        Delivery.objects.filter(pk=first[0].pk).update(state="retry", next_at=timezone.now() + timedelta(hours=1))
+        Delivery.objects.filter(pk__in=[row.pk for row in first[1:]]).update(
+            next_at=timezone.now() - timedelta(hours=1)
+        )
+        (busy,) = Delivery.objects.filter(topic="blogs/create").values_list("endpoint", flat=True).distinct()
+
+    claimed = claims.claim_deliveries({busy: 2, rows[0].endpoint_id: 2}, AttemptKind.DUE)
+
+    assert sorted(claim.topic for claim in claimed) == ["blogs/create", "blogs/create", "blogs/update"]
+
+
+@pytest.mark.usefixtures("short_reads")
+def test_a_result_does_not_send_a_planned_delivery_early(shop: Shop, installation: Installation) -> None:
+    rows = make_ordered_deliveries(shop, installation, 1, 2)
+    with all_shops_scope():
+        Delivery.objects.filter(pk=rows[1].pk).update(state="retry", next_at=timezone.now() + timedelta(hours=1))
+    (head,) = claim_deliveries_of(rows)
+
+    results.write_results([build_done_result(head)])
+
+    assert claim_deliveries_of(rows) == claim_deliveries_of(rows, turn=AttemptKind.RETRY) == []

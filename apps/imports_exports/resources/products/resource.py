@@ -46,6 +46,8 @@ from apps.inventory.models import InventoryItem
 
 # The batches are small, so that stock is only locked for a few seconds.
 AT_ONCE = 100
+# The maximum number of variants of new products that are created together.
+VARIANTS_AT_ONCE = 2_000
 
 
 def _get_handle(body: Body) -> str:
@@ -60,9 +62,10 @@ def _get_keys(row: ImportRow, body: Body) -> Sequence[str]:
 def _import_product_rows(
     rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
 ) -> list[RowOutcome]:
-    """Import several products with one lookup and one stock change. New products are created together.
+    """Import several products with one lookup and one stock change.
 
-    Each existing product, and each new product after a product was refused, is saved in its own savepoint.
+    The new products before the first existing product are created together. All other products, and also these if one
+    of them is refused, are saved one by one, each in its own savepoint.
 
     A dry run also writes, so that all errors are found. The caller then rolls the changes back.
     """
@@ -103,24 +106,31 @@ class _Batch:
         return outcomes
 
     def _create_products(self) -> dict[int, RowOutcome]:
-        """Create the products of new rows together; return the outcomes by line.
+        """Create the new products before the first existing product together; return the outcomes by line.
 
         Invalid rows, and all rows if the database or the catalog refuses a product, are left to ``_import_product``.
         """
         drafts: dict[int, ProductChanges] = {}
+        variant_count = 0
         for row, body in self.rows:
-            if _get_handle(body) and _get_handle(body) not in self.existing:
+            variants = body.get("variants")
+            variant_count += len(variants) if isinstance(variants, list) else 1
+            if _get_handle(body) in self.existing or variant_count > VARIANTS_AT_ONCE:
+                break
+            if _get_handle(body):
                 with suppress(DomainError):
                     draft = ProductComparison(body, None, row.fetched, self.places).get_changes()
                     if draft.attrs.get("handle"):
                         drafts[row.line] = draft
+        if not drafts:
+            return {}
         moves: list[StockChange] = []
         try:
             with transaction.atomic():
                 requests = [(draft.attrs, draft.parts) for draft in drafts.values()]
                 created = products.create_products(requests, actor=self.actor, at=self.at)
-                for draft, (_, variants) in zip(drafts.values(), created, strict=True):
-                    moves += get_stock_moves(variants, draft.stock, {}, self.places, actor=self.actor, at=self.at)
+                for draft, (_, new_variants) in zip(drafts.values(), created, strict=True):
+                    moves += get_stock_moves(new_variants, draft.stock, {}, self.places, actor=self.actor, at=self.at)
         except (DomainError, IntegrityError):
             return {}
         self.moves += moves

@@ -5,13 +5,16 @@ claimed.
 
 On PostgreSQL, a claim is one statement with a plan that follows the index of waiting deliveries, and reads at most
 ``_MAX_READ`` of an endpoint's deliveries. With ordered delivery, thousands of due deliveries may wait for earlier
-deliveries of their resources. Claims that find them postpone them, and the result of a delivery makes the next ones due
-(``results``). A delivery that only waits for one in progress stays due, so that no result can be missed.
+deliveries of their resources. If such deliveries keep slots of an endpoint free, they are postponed, and the result of
+a delivery makes the next ones due again (``results``). Until then, ``lease_until`` contains their due time. A delivery
+that only waits for one in progress stays due. If a result is written while a delivery is being postponed, the delivery
+is sent late, after ``_POSTPONED_SECONDS``.
 
 On SQLite, which allows one writer at a time, a claim is a short transaction. A claim commits without waiting for the
 disk. Therefore a server crash can lose leases, and the affected deliveries are sent twice.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -29,8 +32,10 @@ from apps.webhooks.domain.topics import TOPICS_AFTER_UNINSTALL
 
 LEASE_SECONDS = 30
 _MAX_READ = 500
-# A delivery that waits for an earlier delivery is checked again after this time, for example because a result was lost.
+# A postponed delivery is checked again after this time.
 _POSTPONED_SECONDS = 600
+# A claim postpones deliveries at most this many times, so that other endpoints do not wait for it.
+_MAX_POSTPONEMENTS = 10
 
 SEND, HOLD, CANCEL = "send", "hold", "cancel"
 
@@ -71,8 +76,8 @@ class Claim:
     action: str
 
 
-# The indexes of the payload ID, the payload body and ``ordered`` in ``_COLUMNS``.
-_PAYLOAD, _BODY, _ORDERED = 12, 14, 18
+# The indexes of the endpoint ID, the payload ID and the payload body in ``_COLUMNS``.
+_ENDPOINT, _PAYLOAD, _BODY = 4, 12, 14
 _FINAL_TOPICS = ", ".join(f"'{topic}'" for topic in sorted(TOPICS_AFTER_UNINSTALL))
 _COLUMNS = f"""
 d.id, d.key, d.shop_id, d.app_id, d.endpoint_id, d.subscription_id, e.uri, d.topic, d.api_version, d.attempts,
@@ -166,21 +171,24 @@ CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true)) AS quick
 """  # noqa: S608 - texts of our own
 
 
-# Postpone deliveries that wait for an earlier waiting delivery. After a failed attempt, they wait anyway.
 _WAITS_FOR_WAITING = """
-w.ordering_key <> '' AND w.attempts = 0 AND EXISTS (
+w.ordering_key <> '' AND EXISTS (
   SELECT 1 FROM webhooks_delivery o
   WHERE o.subscription_id = w.subscription_id AND o.ordering_key = w.ordering_key AND o.ordering_key <> ''
     AND o.state IN ('due', 'retry', 'leased') AND o.state <> 'leased' AND o.event_id < w.event_id
 )
 """
 _POSTPONE = f"""
-UPDATE webhooks_delivery d SET next_at = now() + interval '{_POSTPONED_SECONDS} seconds'
-WHERE d.id = ANY (ARRAY(
-  SELECT one.id FROM unnest(%s::bigint[]) AS room (endpoint_id) CROSS JOIN LATERAL (
-    {_lock_first_due(_WAITS_FOR_WAITING)}
-  ) one
-)) RETURNING d.id
+WITH postponed AS (
+  UPDATE webhooks_delivery d
+  SET next_at = now() + interval '{_POSTPONED_SECONDS} seconds', lease_until = coalesce(d.lease_until, d.next_at)
+  WHERE d.id = ANY (ARRAY(
+    SELECT one.id FROM unnest(%s::bigint[]) AS room (endpoint_id) CROSS JOIN LATERAL (
+      {_lock_first_due(_WAITS_FOR_WAITING)}
+    ) one
+  )) RETURNING d.id
+)
+SELECT count(*) FROM postponed CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true)) AS quick
 """  # noqa: S608 - texts of our own
 
 
@@ -201,19 +209,24 @@ def claim_deliveries(free_slots: Mapping[int, int], kind: AttemptKind) -> list[C
 
 
 def _claim_on_server(free_slots: Mapping[int, int], kind: AttemptKind, lease: UUID) -> Rows:
-    """Claim deliveries on PostgreSQL, and postpone ordered deliveries if too few could be claimed because of them."""
-    endpoints, state = list(free_slots), kind.value
-    while True:
-        rows = execute_by_index(_CLAIM, [endpoints, list(free_slots.values()), state, state, lease, LEASE_SECONDS])
-        if len(rows) == sum(free_slots.values()) or (rows and not any(row[_ORDERED] for row in rows)):
-            return rows
-        if not postpone_waiting(endpoints, kind) or rows:
-            return rows
+    """Claim deliveries on PostgreSQL. If slots of an endpoint stay free, postpone its blocked deliveries and repeat."""
+    state = kind.value
+    rows: Rows = []
+    short = dict(free_slots)
+    for _ in range(_MAX_POSTPONEMENTS):
+        found = execute_by_index(_CLAIM, [list(short), list(short.values()), state, state, lease, LEASE_SECONDS])
+        rows += found
+        counts = Counter(row[_ENDPOINT] for row in found)
+        short = {endpoint: free - counts[endpoint] for endpoint, free in short.items() if counts[endpoint] < free}
+        if not short or not postpone_waiting(list(short), kind):
+            break
+    return rows
 
 
 def postpone_waiting(endpoints: Sequence[int], kind: AttemptKind) -> int:
     """Postpone deliveries that wait for earlier deliveries of their resource, and return their number."""
-    return len(execute_by_index(_POSTPONE, [list(endpoints), kind.value, kind.value]))
+    ((count,),) = execute_by_index(_POSTPONE, [list(endpoints), kind.value, kind.value])
+    return int(count)
 
 
 def _build_claim(row: Sequence[Any], lease: UUID, kind: AttemptKind, bodies: Mapping[int, bytes]) -> Claim:

@@ -52,7 +52,7 @@ class DeliveryResult:
     excerpt: str = ""
 
 
-# With ``created_at``, the next deliveries come before other due deliveries that have not been postponed yet.
+# The due time of a postponed delivery is in ``lease_until``.
 _WRITE = """
 WITH r AS (
   SELECT * FROM json_to_recordset(%s::json) AS r (id bigint, lease uuid, state text, delay float, error text,
@@ -70,15 +70,15 @@ WITH r AS (
   RETURNING d.id, d.subscription_id, d.ordering_key, d.state
 ), next AS (
   SELECT n.id FROM moved m CROSS JOIN LATERAL (
-    SELECT w.id, w.next_at, w.attempts FROM webhooks_delivery w
+    SELECT w.id, w.lease_until FROM webhooks_delivery w
     WHERE w.subscription_id = m.subscription_id AND w.ordering_key = m.ordering_key AND w.ordering_key <> ''
       AND w.state IN ('due', 'retry', 'leased') AND w.state <> 'leased'
     ORDER BY w.event_id LIMIT 2
   ) n
-  WHERE m.ordering_key <> '' AND m.state NOT IN ('due', 'retry') AND n.next_at > now() AND n.attempts = 0
+  WHERE m.ordering_key <> '' AND m.state NOT IN ('due', 'retry') AND n.lease_until IS NOT NULL
 ), due AS (
-  UPDATE webhooks_delivery d SET next_at = created_at
-  WHERE d.id = ANY (ARRAY(SELECT id FROM next)) AND d.state IN ('due', 'retry')
+  UPDATE webhooks_delivery d SET next_at = d.lease_until, lease_until = NULL
+  WHERE d.id = ANY (ARRAY(SELECT id FROM next)) AND d.state IN ('due', 'retry') AND d.lease_until IS NOT NULL
 ), logged AS (
   INSERT INTO webhooks_attempt (created_at, updated_at, shop_id, delivery_id, number, outcome, status, error, fenced,
     queued_ms, connect_ms, first_byte_ms, total_ms, remote_ip, response_headers, excerpt)
