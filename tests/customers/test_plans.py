@@ -16,6 +16,7 @@ from apps.customers.domain.search_columns import rebuild_search_columns
 from apps.customers.domain.search_fields import SEARCH
 from apps.customers.models import Address, Customer
 from tests.support import services
+from tests.support.databases.statistics import forget_statistics
 from tests.support.factories.customers import NOON
 from tests.support.types import JsonObject
 
@@ -139,8 +140,7 @@ def test_tables_without_statistics_are_not_searched_twice(shop: Shop, query: str
     with shop_scope(shop):
         expected = sorted(search_customers(shop, query))
         with connection.cursor() as cursor:
-            cursor.execute("DELETE FROM pg_statistic WHERE starelid::regclass::text LIKE 'customers_%'")
-            cursor.execute("UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE relname LIKE 'customers_%'")
+            forget_statistics(cursor, "customers_%")
             in_the_panel = (
                 Customer.rows().filter(build_search_condition(query, shop)).order_by("-id").values_list("pk")[:51]
             )

@@ -16,6 +16,7 @@ from apps.core.types import Attrs
 from tests.jobs.conftest import make_waiting_jobs
 from tests.support import factories
 from tests.support.databases.races import run_concurrently
+from tests.support.databases.statistics import forget_statistics
 
 MANY = 200
 LIMIT = 4
@@ -190,9 +191,7 @@ def test_jobs_are_found_by_index_however_many_wait(
         "SELECT " + publishing._SEND_TIME_SQL: [shop.pk, "default", LIMIT],
     }
     with connection.cursor() as cursor:
-        # Other tests or autovacuum may have left statistics of a few rows.
-        cursor.execute("DELETE FROM pg_statistic WHERE starelid = 'jobs_job'::regclass")
-        cursor.execute("UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE oid = 'jobs_job'::regclass")
+        forget_statistics(cursor, "jobs_job")
         if with_statistics:
             cursor.execute("ANALYZE jobs_job")
         for sql, parameters in statements.items():

@@ -15,10 +15,12 @@ from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain.engine import claims, fan_out, maintenance, results
 from apps.webhooks.domain.engine.dispatcher import run_leases
 from apps.webhooks.models import Delivery, Endpoint
+from tests.support.databases.statistics import forget_statistics
 from tests.support.webhooks import create_blogs, make_subscription
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres, pytest.mark.usefixtures("allow_loopback")]
 URI = "http://127.0.0.1:9/"
+TABLES = ("webhooks_delivery", "webhooks_endpoint", "webhooks_payload", "webhooks_subscription", "events_event")
 CLAIM = (
     "bigint[], int[], text, text, uuid, int",
     "'{%d}', '{10}', 'due', 'due', '019abcde-0000-7000-8000-000000000000', 30",
@@ -50,6 +52,7 @@ def fill_queue(shop: Shop, installation: Installation, rows: int, endpoints: int
         str(field.column) for field in Delivery._meta.concrete_fields if field.name not in {"id", "event", "endpoint"}
     ]
     with connection.cursor() as cursor:
+        forget_statistics(cursor, *TABLES, "webhooks_pending")
         cursor.execute("DELETE FROM webhooks_delivery WHERE id <> %s", [delivery.pk])
         cursor.execute(
             f"INSERT INTO webhooks_delivery (endpoint_id, {', '.join(names)})"
@@ -65,10 +68,7 @@ def set_statistics(rows: int) -> None:
     """Collect statistics, and make PostgreSQL expect more rows than there are."""
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        # The statistics of tables that other tests filled survive their rollback.
-        cursor.execute(
-            "ANALYZE webhooks_delivery, webhooks_endpoint, webhooks_payload, webhooks_subscription, events_event"
-        )
+        cursor.execute(f"ANALYZE {', '.join(TABLES)}")
         cursor.execute("UPDATE pg_class SET reltuples = %s WHERE relname = 'webhooks_delivery'", [rows])
         cursor.execute("UPDATE pg_class SET reltuples = %s WHERE relname = 'webhooks_delivery_waiting'", [rows])
 
