@@ -10,7 +10,7 @@ from kombu.transport.filesystem import Channel, Transport
 from kombu.utils.json import dumps
 
 # At this interval in seconds, a worker checks for new messages and a stop request.
-POLL_SECONDS = 0.5
+POLL_SECONDS = 0.25
 
 
 class FolderChannel(Channel):
@@ -33,7 +33,7 @@ class FolderChannel(Channel):
 
 
 class FolderTransport(Transport):
-    """A transport that polls twice a second.
+    """A transport that polls four times a second.
 
     kombu's own transport polls once a second, and it can take up to four seconds to notice a stop request.
     """

@@ -66,7 +66,7 @@ class _Run:
             _print(f"{login}Running until Ctrl-C.")
         while self._is_running():
             # A stop signal interrupts the sleep only if its handler raises, so do not sleep long.
-            time.sleep(0.5)
+            time.sleep(0.2)
         return self._end()
 
     def _start(self, name: str, *arguments: str, stdout: int | None = None) -> None:
