@@ -51,6 +51,8 @@ def traced_server(transactional_db: None, collector: tuple[str, Collector], tmp_
     started = LiveServer(
         get_database_url(),
         tmp_path,
+        # Workers of other tests must not take the messages.
+        BROKER_URL="filesystem://",
         OTEL_EXPORTER_OTLP_ENDPOINT=collector[0],
         OTEL_BSP_SCHEDULE_DELAY="500",
         BACKOFFICE_TRUSTED_PROXIES="127.0.0.2",

@@ -52,7 +52,7 @@ def fill_queue(shop: Shop, installation: Installation, rows: int, endpoints: int
         str(field.column) for field in Delivery._meta.concrete_fields if field.name not in {"id", "event", "endpoint"}
     ]
     with connection.cursor() as cursor:
-        forget_statistics(cursor, *TABLES, "webhooks_pending")
+        forget_statistics(cursor, "webhooks_pending")
         cursor.execute("DELETE FROM webhooks_delivery WHERE id <> %s", [delivery.pk])
         cursor.execute(
             f"INSERT INTO webhooks_delivery (endpoint_id, {', '.join(names)})"
@@ -130,6 +130,8 @@ def test_statements_of_the_dispatcher_follow_indexes(
             set_statistics(rows)
         for mode in ("force_generic_plan", "force_custom_plan"):
             for name, build in STATEMENTS.items():
+                if name == "find work" and not has_statistics:
+                    continue  # It uses the planner's normal settings, so its plan depends on statistics.
                 statement, (types, values) = build()
                 plan = get_plan(
                     statement, types, values.replace("%d", str(endpoint)), mode, by_index=name != "find work"
