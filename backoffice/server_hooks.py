@@ -8,7 +8,8 @@ from django.db import connections
 
 from apps.core.tenancy.scope import SHOP_ENVIRON_KEY
 from backoffice.observability.metrics.requests import count_early_error
-from backoffice.server.adapter import Environ, Headers, Hooks
+from backoffice.server.adapter import Hooks
+from backoffice.server.wsgi import Environ, Headers
 from backoffice.wsgi_validation import build_error_response, find_error_status, make_request_id_header
 
 # Forms for anonymous visitors are short, so this limit is sufficient.

@@ -20,7 +20,8 @@ from typing import Any
 
 import django
 
-from backoffice.server.adapter import Adapter, Environ, Hooks
+from backoffice.server.adapter import Adapter, Hooks
+from backoffice.server.wsgi import Environ
 from benchmarks import servers
 from benchmarks.scale import scale
 

@@ -7,8 +7,8 @@ from django.test import Client
 
 from apps.core.rest.requests.authentication import get_token_header_key
 from apps.core.tenancy.models import Shop
-from backoffice.server.adapter import Environ
 from backoffice.server.fair_queue import FairQueue
+from backoffice.server.wsgi import Environ
 from backoffice.server_hooks import BackofficeHooks
 from tests.support import factories
 from tests.support.api_client import ApiClient

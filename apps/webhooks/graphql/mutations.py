@@ -6,7 +6,6 @@ scope is missing or a value is malformed, the whole request fails.
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from enum import Enum
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
@@ -15,7 +14,7 @@ import strawberry
 from apps.core.exceptions import RowDeleted
 from apps.core.graphql import registry
 from apps.core.graphql.errors import ACCESS_DENIED, graphql_error
-from apps.core.graphql.types import ARN, URL, Info, parse_number_of_type
+from apps.core.graphql.types import Info, parse_number_of_type
 from apps.core.i18n.error_messages import TAKEN
 from apps.webhooks.domain import delivery_tests, replay, subscriptions
 from apps.webhooks.domain.errors import (
@@ -25,8 +24,28 @@ from apps.webhooks.domain.errors import (
     TopicScopeMissing,
     get_full_message,
 )
+from apps.webhooks.graphql.mutation_types import (
+    EventBridgeWebhookSubscriptionCreatePayload,
+    EventBridgeWebhookSubscriptionInput,
+    EventBridgeWebhookSubscriptionUpdatePayload,
+    Input,
+    PubSubWebhookSubscriptionCreatePayload,
+    PubSubWebhookSubscriptionCreateUserError,
+    PubSubWebhookSubscriptionCreateUserErrorCode,
+    PubSubWebhookSubscriptionInput,
+    PubSubWebhookSubscriptionUpdatePayload,
+    PubSubWebhookSubscriptionUpdateUserError,
+    PubSubWebhookSubscriptionUpdateUserErrorCode,
+    UserError,
+    WebhookDeliveryResendPayload,
+    WebhookSubscriptionCreatePayload,
+    WebhookSubscriptionDeletePayload,
+    WebhookSubscriptionInput,
+    WebhookSubscriptionReplayPayload,
+    WebhookSubscriptionTestPayload,
+    WebhookSubscriptionUpdatePayload,
+)
 from apps.webhooks.graphql.types import (
-    BY_URI,
     DELIVERY_KIND,
     KIND,
     SINCE_URI,
@@ -54,135 +73,6 @@ _ARGUMENT_NAMES = {
 
 T = TypeVar("T")
 FieldErrors = list[tuple[list[str], str]]
-
-
-@strawberry.input(description="A metafield included in payloads.")
-class HasMetafieldsMetafieldIdentifierInput:
-    namespace: str
-    key: str
-
-
-@strawberry.input
-class _SubscriptionFields:
-    format: WebhookSubscriptionFormat | None = strawberry.UNSET
-    filter: str | None = strawberry.UNSET
-    include_fields: list[str] | None = strawberry.UNSET
-    metafield_namespaces: list[str] | None = strawberry.UNSET
-    metafields: list[HasMetafieldsMetafieldIdentifierInput] | None = strawberry.field(
-        default=strawberry.UNSET, metadata=registry.version_metadata(since="2025-01")
-    )
-    name: str | None = strawberry.field(default=strawberry.UNSET, metadata=registry.version_metadata(since="2026-04"))
-
-
-@strawberry.input(description="The values of a webhook subscription.")
-class WebhookSubscriptionInput(_SubscriptionFields):
-    """Input for a subscription; in an update, omitted fields do not change."""
-
-    uri: str | None = strawberry.field(default=strawberry.UNSET, metadata=registry.version_metadata(since=SINCE_URI))
-    callback_url: URL | None = strawberry.field(default=strawberry.UNSET, metadata=BY_URI)
-
-
-@strawberry.input(description="The values of a webhook subscription to Google Cloud Pub/Sub.")
-class PubSubWebhookSubscriptionInput(_SubscriptionFields):
-    pub_sub_project: str
-    pub_sub_topic: str
-
-
-@strawberry.input(description="The values of a webhook subscription to Amazon EventBridge.")
-class EventBridgeWebhookSubscriptionInput(_SubscriptionFields):
-    arn: ARN
-
-
-Input = WebhookSubscriptionInput | PubSubWebhookSubscriptionInput | EventBridgeWebhookSubscriptionInput
-
-
-@strawberry.type(description="An error that prevented a mutation.")
-class UserError:
-    field: list[str] | None
-    message: str
-
-
-@strawberry.type
-class WebhookSubscriptionCreatePayload:
-    webhook_subscription: WebhookSubscriptionType | None
-    user_errors: list[UserError]
-
-
-@strawberry.type
-class WebhookSubscriptionUpdatePayload(WebhookSubscriptionCreatePayload):
-    pass
-
-
-@strawberry.type
-class WebhookSubscriptionDeletePayload:
-    deleted_webhook_subscription_id: strawberry.ID | None
-    user_errors: list[UserError]
-
-
-@strawberry.type
-class WebhookSubscriptionReplayPayload:
-    webhook_subscription: WebhookSubscriptionType | None
-    delivery_count: int | None = strawberry.field(description="The number of deliveries to replay, at most 10,000.")
-    user_errors: list[UserError]
-
-
-@strawberry.type
-class WebhookSubscriptionTestPayload:
-    webhook_delivery: WebhookDeliveryType | None
-    user_errors: list[UserError]
-
-
-@strawberry.type
-class WebhookDeliveryResendPayload(WebhookSubscriptionTestPayload):
-    pass
-
-
-@strawberry.type
-class EventBridgeWebhookSubscriptionCreatePayload(WebhookSubscriptionCreatePayload):
-    pass
-
-
-@strawberry.type
-class EventBridgeWebhookSubscriptionUpdatePayload(WebhookSubscriptionCreatePayload):
-    pass
-
-
-@strawberry.enum
-class PubSubWebhookSubscriptionCreateUserErrorCode(Enum):
-    INVALID_PARAMETERS = "invalid_parameters"
-    TAKEN = "taken"
-
-
-@strawberry.enum
-class PubSubWebhookSubscriptionUpdateUserErrorCode(Enum):
-    INVALID_PARAMETERS = "invalid_parameters"
-    TAKEN = "taken"
-
-
-@strawberry.type
-class PubSubWebhookSubscriptionCreateUserError:
-    code: PubSubWebhookSubscriptionCreateUserErrorCode | None
-    field: list[str] | None
-    message: str
-
-
-@strawberry.type
-class PubSubWebhookSubscriptionUpdateUserError:
-    code: PubSubWebhookSubscriptionUpdateUserErrorCode | None
-    field: list[str] | None
-    message: str
-
-
-@strawberry.type
-class PubSubWebhookSubscriptionCreatePayload:
-    webhook_subscription: WebhookSubscriptionType | None
-    user_errors: list[PubSubWebhookSubscriptionCreateUserError]
-
-
-@strawberry.type
-class PubSubWebhookSubscriptionUpdatePayload:
-    webhook_subscription: WebhookSubscriptionType | None
-    user_errors: list[PubSubWebhookSubscriptionUpdateUserError]
 
 
 Topic = Annotated[WebhookSubscriptionTopic, strawberry.argument(description="The topic to subscribe to.")]

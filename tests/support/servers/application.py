@@ -7,7 +7,8 @@ from http import HTTPStatus
 
 from django.conf import settings
 
-from backoffice.server.adapter import Adapter, Environ, Headers, Hooks
+from backoffice.server.adapter import Adapter, Hooks
+from backoffice.server.wsgi import Environ, Headers
 
 BIG = 24 * 1024 * 1024
 
