@@ -17,6 +17,8 @@ from celery.signals import (
     task_prerun,
     worker_process_init,
     worker_process_shutdown,
+    worker_ready,
+    worker_shutdown,
     worker_shutting_down,
 )
 from celery.utils.nodenames import gethostname, nodename
@@ -82,6 +84,13 @@ def _declare_tasks(**_: object) -> None:
 
     declare_tasks(app)
     worker_shutting_down.connect(announce_shutdown)
+
+
+@worker_ready.connect
+def _stop_pool_once(sender: Any, **_: object) -> None:
+    """Keep billiard from stopping the pool again at exit, which takes a second, after Celery has stopped the pool."""
+    pool = sender.pool._pool
+    worker_shutdown.connect(lambda **_: pool._terminate.cancel(), weak=False)
 
 
 @celeryd_init.connect

@@ -1,6 +1,10 @@
 import pytest
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from apps.catalog.domain import products
+from apps.catalog.domain.inputs import ProductParts, VariantInput
+from apps.catalog.domain.variants import UnknownRow
 from apps.catalog.models import Product, ProductTag, Variant
 from apps.core.events.models import Event
 from apps.core.tenancy.models import Shop
@@ -385,3 +389,13 @@ def test_lists_are_narrowed(api: ApiClient, in_shop: Shop) -> None:
     assert ids(ids=f"{bag.pk}") == [bag.pk]
     assert ids(presentment_currencies="USD,EUR") == [cup.pk, bag.pk]
     assert [row["id"] for row in api.get("products.json", since_id=cup.pk).json()["products"]] == [bag.pk]
+
+
+def test_products_created_together_refuse_existing_images(in_shop: Shop) -> None:
+    image = make_image(make_product())
+    parts = ProductParts(variants=[VariantInput({"image_id": image.pk})])
+
+    with pytest.raises(UnknownRow):
+        products.create_products([({"title": "Mug", "handle": "mug"}, parts)], actor="system", at=timezone.now())
+
+    assert Product.objects.count() == 1

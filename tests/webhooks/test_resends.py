@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
 from apps.core.events.models import Event
 from apps.core.events.recording import record_event
@@ -226,6 +227,22 @@ def test_other_apps_and_shops_resend_and_test_nothing(
     assert api.post(path).status_code == 404
     with shop_scope(shop):
         assert list(Delivery.objects.values_list("state", flat=True)) == ["done"]
+
+
+def test_a_replay_is_spread_over_time_across_batches(
+    shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    monkeypatch.setattr(replay, "_BATCH", 3)
+    settings.WEBHOOK_REPLAYS_PER_SECOND = 2
+    subscription = make_subscription(installation, URI)
+    for _ in range(8):
+        make_delivery(shop, "dead")
+
+    with shop_scope(shop):
+        replay_all(subscription)
+        moments = list(Delivery.objects.order_by("event_id").values_list("next_at", flat=True))
+
+    assert [(moment - moments[0]).total_seconds() for moment in moments] == [number / 2 for number in range(8)]
 
 
 # --- notifications ---------------------------------------------------------------------------------------------------

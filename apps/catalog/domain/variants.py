@@ -261,7 +261,8 @@ def _check_images(product: Product, requested: Sequence[VariantInput], *, prefix
     image_ids = {item.attrs["image_id"] for item in requested if item.attrs.get("image_id")}
     if not image_ids:
         return
-    existing_ids = set(ProductImage.objects.filter(product=product, pk__in=image_ids).values_list("pk", flat=True))
+    images = ProductImage.objects.filter(product_id=product.pk, pk__in=image_ids)
+    existing_ids = set(images.values_list("pk", flat=True))
     errors = {
         f"{prefix.format(index)}image_id": [INVALID]
         for index, item in enumerate(requested)

@@ -93,9 +93,11 @@ def _find_payload(subscription: Subscription, shop_id: int) -> Mapping[str, Any]
     is_allowed = event_topics[subscription.topic].is_allowed
     is_about_app = subscription.topic in topics.INSTALLATION_TOPICS
     installation = Installation.objects.filter(shop=shop_id, app=subscription.app_id, uninstalled_at=None).first()
+    if installation is None:
+        return None
     for event in get_recent_events(subscription, _MAX_EXAMPLES if is_allowed or is_about_app else 1):
         payload: Mapping[str, Any] = (event.payload or {})[subscription.api_version]
-        if installation is None or (is_about_app and event.subject_id != installation.pk):
+        if is_about_app and event.subject_id != installation.pk:
             continue
         if is_allowed is None or is_allowed(payload, subscription.app_id, installation.all_scopes):
             return payload

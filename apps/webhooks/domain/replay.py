@@ -135,26 +135,26 @@ def run_replay_job(job: Job, **arguments: Any) -> None:
     endpoint = get_or_create_endpoint(get_current_shop().pk, subscription.uri)
     total = job.progress_done + rows.count()
     scheduled_total = job.progress_done
+    start = timezone.now()
     while True:
         with transaction.atomic():
             queue.lock_lease(job)
-            scheduled_count = _schedule_batch(rows, endpoint, scheduled_total)
+            scheduled_count = _schedule_batch(rows, endpoint, scheduled_total, start)
             scheduled_total += scheduled_count
         if not scheduled_count:
             return
         queue.report_progress(job, completed=scheduled_total, total=max(total, scheduled_total))
 
 
-def _schedule_batch(rows: "QuerySet[Delivery]", endpoint: Endpoint, scheduled_before: int) -> int:
-    """Schedule the next batch of deliveries, spread over time, and return the size of the batch."""
+def _schedule_batch(rows: "QuerySet[Delivery]", endpoint: Endpoint, scheduled_before: int, start: datetime) -> int:
+    """Schedule the next batch of a replay, spread over the time since its start, and return the size of the batch."""
     batch = list(rows.select_for_update(skip_locked=True, of=("self",)).order_by("event_id", "pk")[:_BATCH])
-    start = timezone.now()
     per_second = settings.WEBHOOK_REPLAYS_PER_SECOND
     for index, row in enumerate(batch):
         row.state, row.redelivery = Delivery.State.RETRY.value, row.redelivery or row.attempts > 0
         row.attempts, row.finished_at, row.lease_until, row.error = 0, None, None, ""
         row.endpoint = endpoint
-        row.next_at = start + timedelta(seconds=(index + (scheduled_before % per_second)) / per_second)
+        row.next_at = start + timedelta(seconds=(scheduled_before + index) / per_second)
     Delivery.objects.bulk_update(
         batch, ["state", "redelivery", "attempts", "finished_at", "lease_until", "error", "endpoint", "next_at"]
     )

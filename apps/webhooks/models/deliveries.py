@@ -145,6 +145,8 @@ class Delivery(ShopOwned):
             same value.
         ordering_key: The resource of the event if the subscription requires ordered delivery, otherwise blank.
         attempts: The number of attempts that were started.
+        lease_until: The end of the lease. If ordered delivery has postponed a waiting delivery, the time at which the
+            delivery was due.
         redelivery: True if the delivery was replayed after an earlier attempt.
         triggered_at: When the event happened.
         error: The class of the last failure, e.g. ``timeout`` or ``status_500``.

@@ -105,9 +105,7 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
 
     def _build_extra_urls(self) -> Iterator[URLPattern]:
         declared = {
-            name: declaration
-            for name in dir(type(self))
-            if isinstance(declaration := getattr(getattr(type(self), name), "extra_view", None), _ExtraView)
+            name: declaration for name in dir(type(self)) if (declaration := _find_declaration(type(self), name))
         }
         # An ID can contain slashes, so ``<id>/delete/`` would also match the longer ``<id>/code/delete/``.
         for name, declaration in sorted(declared.items(), key=lambda item: -item[1].route.count("/")):
@@ -155,3 +153,9 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
         if instance is None:
             raise Http404(_("There is no {model} with the ID {id}.").format(model=self.opts.verbose_name, id=object_id))
         return instance
+
+
+def _find_declaration(admin_class: type, name: str) -> _ExtraView | None:
+    """Return the declaration of a method. An override without a decorator keeps the declaration, and so its checks."""
+    declarations = (getattr(base.__dict__.get(name), "extra_view", None) for base in admin_class.__mro__)
+    return next((declaration for declaration in declarations if declaration), None)
