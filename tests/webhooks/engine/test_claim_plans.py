@@ -52,7 +52,7 @@ def fill_queue(shop: Shop, installation: Installation, rows: int, endpoints: int
         str(field.column) for field in Delivery._meta.concrete_fields if field.name not in {"id", "event", "endpoint"}
     ]
     with connection.cursor() as cursor:
-        forget_statistics(cursor, "webhooks_pending")
+        forget_statistics(cursor, "webhooks_%", "events_%")
         cursor.execute("DELETE FROM webhooks_delivery WHERE id <> %s", [delivery.pk])
         cursor.execute(
             f"INSERT INTO webhooks_delivery (endpoint_id, {', '.join(names)})"
@@ -130,8 +130,8 @@ def test_statements_of_the_dispatcher_follow_indexes(
             set_statistics(rows)
         for mode in ("force_generic_plan", "force_custom_plan"):
             for name, build in STATEMENTS.items():
-                if name == "find work" and not has_statistics:
-                    continue  # It uses the planner's normal settings, so its plan depends on statistics.
+                if name == "find work" and not (has_statistics and rows == SIZES[-1][0]):
+                    continue  # It uses the planner's normal settings, so its plan depends on the expected rows.
                 statement, (types, values) = build()
                 plan = get_plan(
                     statement, types, values.replace("%d", str(endpoint)), mode, by_index=name != "find work"
@@ -145,9 +145,9 @@ def test_statements_of_the_dispatcher_follow_indexes(
     assert slow == {}
 
 
-@pytest.mark.parametrize("has_statistics", [False, True])
+@pytest.mark.parametrize("statistics", ["none", "of an empty queue", "current"])
 def test_claims_of_ordered_deliveries_read_a_part_of_the_queue(
-    shop: Shop, installation: Installation, has_statistics: bool
+    shop: Shop, installation: Installation, statistics: str
 ) -> None:
     """Claim deliveries of three resources, each with a thousand waiting deliveries."""
     fill_queue(shop, installation, 3000, 1)
@@ -161,7 +161,14 @@ def test_claims_of_ordered_deliveries_read_a_part_of_the_queue(
             " CROSS JOIN (SELECT id AS n FROM webhooks_delivery) AS d ON CONFLICT (id) DO NOTHING"
         )
         cursor.execute("UPDATE webhooks_delivery SET ordering_key = 'x:' || id % 3, event_id = id")
-    if has_statistics:
+        if statistics == "of an empty queue":
+            # Autovacuum leaves this if the table contains deleted rows only.
+            cursor.execute(
+                "UPDATE pg_class SET reltuples = 0, relpages = 100 WHERE oid IN ("
+                "SELECT indexrelid FROM pg_index WHERE indrelid = 'webhooks_delivery'::regclass"
+                " UNION ALL SELECT 'webhooks_delivery'::regclass)"
+            )
+    if statistics == "current":
         set_statistics(3000)
 
     read = {}

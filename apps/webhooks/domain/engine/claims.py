@@ -114,7 +114,7 @@ LEFT JOIN events_event v ON v.id = d.event_id
 _WRITABLE = "NOT EXISTS (SELECT 1 FROM shops_shop h WHERE h.id = w.shop_id AND h.read_only_at IS NOT NULL)"
 
 # With ordered delivery, a delivery is claimed only if no earlier event of the resource is waiting, in progress or
-# pending for fan-out. ``OFFSET 0`` makes PostgreSQL run the subquery for each event, instead of once for all events.
+# pending for fan-out. Here and below, ``OFFSET 0`` makes PostgreSQL run a subquery for each row, instead of a join.
 _IN_ORDER = """
 (w.ordering_key = '' OR NOT (
   EXISTS (
@@ -137,16 +137,17 @@ def _lock_first_due(condition: str) -> str:
     """Return SQL that locks an endpoint's due deliveries ``w`` that fulfill a condition, among the first ones.
 
     A subquery that locks rows runs once for each row. With a plain join, PostgreSQL could read the first ones for each
-    delivery.
+    delivery. Rows are found by ``ctid``, because statistics of an empty table can make PostgreSQL find each row by
+    reading an unsuitable index as a whole.
     """
     return f"""
-  SELECT w.id, first.next_at FROM (
-    SELECT f.id, f.next_at FROM webhooks_delivery f
+  SELECT w.ctid FROM (
+    SELECT f.ctid, f.id, f.next_at FROM webhooks_delivery f
     WHERE f.endpoint_id = room.endpoint_id AND f.state = %s AND f.state IN ('due', 'retry') AND f.next_at <= now()
     ORDER BY f.next_at, f.id LIMIT {_MAX_READ}
   ) first CROSS JOIN LATERAL (
-    SELECT w.id FROM webhooks_delivery w
-    WHERE w.id = first.id AND w.state = %s AND w.next_at <= now() AND {condition} FOR UPDATE OF w SKIP LOCKED
+    SELECT w.ctid FROM webhooks_delivery w
+    WHERE w.ctid = first.ctid AND w.state = %s AND w.next_at <= now() AND {condition} FOR UPDATE OF w SKIP LOCKED
   ) w
   ORDER BY first.next_at, first.id
 """  # noqa: S608 - texts of our own
@@ -156,15 +157,15 @@ _CLAIM = f"""
 WITH room AS (
   SELECT * FROM unnest(%s::bigint[], %s::int[]) AS r (endpoint_id, free)
 ), due AS (
-  SELECT one.id, one.next_at FROM room CROSS JOIN LATERAL (
+  SELECT one.ctid FROM room CROSS JOIN LATERAL (
     {_lock_first_due(f"{_WRITABLE} AND {_IN_ORDER}")} LIMIT room.free
   ) one
 ), taken AS (
   UPDATE webhooks_delivery d
   SET state = 'leased', lease = %s, lease_until = now() + %s * interval '1 second', attempts = attempts + 1,
     updated_at = now()
-  FROM due WHERE d.id = due.id
-  RETURNING d.*, extract(epoch FROM now() - due.next_at)::float AS waited
+  WHERE d.ctid = ANY (ARRAY(SELECT due.ctid FROM due))
+  RETURNING d.*, extract(epoch FROM now() - d.next_at)::float AS waited
 )
 SELECT {_COLUMNS}, d.waited FROM taken d {_JOINS}
 CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true)) AS quick
@@ -176,14 +177,15 @@ w.ordering_key <> '' AND EXISTS (
   SELECT 1 FROM webhooks_delivery o
   WHERE o.subscription_id = w.subscription_id AND o.ordering_key = w.ordering_key AND o.ordering_key <> ''
     AND o.state IN ('due', 'retry', 'leased') AND o.state <> 'leased' AND o.event_id < w.event_id
+  OFFSET 0
 )
 """
 _POSTPONE = f"""
 WITH postponed AS (
   UPDATE webhooks_delivery d
   SET next_at = now() + interval '{_POSTPONED_SECONDS} seconds', lease_until = coalesce(d.lease_until, d.next_at)
-  WHERE d.id = ANY (ARRAY(
-    SELECT one.id FROM unnest(%s::bigint[]) AS room (endpoint_id) CROSS JOIN LATERAL (
+  WHERE d.ctid = ANY (ARRAY(
+    SELECT one.ctid FROM unnest(%s::bigint[]) AS room (endpoint_id) CROSS JOIN LATERAL (
       {_lock_first_due(_WAITS_FOR_WAITING)}
     ) one
   )) RETURNING d.id
