@@ -97,6 +97,7 @@ def _fill(number: int, rows: int) -> dict[int, int]:
 
     from apps.webhooks.domain.engine import maintenance
 
+    delete_deliveries()
     shop = create_shop_with_subscriptions(number, [f"http://127.0.0.1:9/{index}" for index in range(10)])
     fill_events(shop, 200)
     fan_out_all()

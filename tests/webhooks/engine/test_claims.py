@@ -189,8 +189,11 @@ def test_deliveries_are_claimed_twice_without_lock(
 ) -> None:
     rows = make_due_deliveries(shop, installation, 60)
     # Newer PostgreSQL versions do not update a row by its ``ctid`` if another transaction has just updated the row.
-    unlocked = claims._CLAIM.replace("FOR UPDATE OF w SKIP LOCKED", "").replace("f.ctid, ", "").replace("ctid", "id")
-    unlocked = unlocked.replace("FROM due)", "FROM due, pg_sleep(0.2))")
+    unlocked = (
+        claims._CLAIM.replace("FOR UPDATE OF w SKIP LOCKED", "")
+        .replace("d.ctid = ANY (ARRAY(SELECT due.ctid FROM due))", "TRUE")
+        .replace("FROM due)", "FROM due, pg_sleep(0.2))")
+    )
     monkeypatch.setattr(claims, "_CLAIM", unlocked)
 
     claimed = claim_in_four_threads(shop, rows)

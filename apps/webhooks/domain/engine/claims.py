@@ -138,16 +138,17 @@ def _lock_first_due(condition: str) -> str:
 
     A subquery that locks rows runs once for each row. With a plain join, PostgreSQL could read the first ones for each
     delivery. Rows are found by ``ctid``, because statistics of an empty table can make PostgreSQL find each row by
-    reading an unsuitable index as a whole.
+    reading an unsuitable index as a whole. The ID is compared too, because ``ctid`` is not unique in partitions.
     """
     return f"""
-  SELECT w.ctid FROM (
+  SELECT w.ctid, w.id FROM (
     SELECT f.ctid, f.id, f.next_at FROM webhooks_delivery f
     WHERE f.endpoint_id = room.endpoint_id AND f.state = %s AND f.state IN ('due', 'retry') AND f.next_at <= now()
     ORDER BY f.next_at, f.id LIMIT {_MAX_READ}
   ) first CROSS JOIN LATERAL (
-    SELECT w.ctid FROM webhooks_delivery w
-    WHERE w.ctid = first.ctid AND w.state = %s AND w.next_at <= now() AND {condition} FOR UPDATE OF w SKIP LOCKED
+    SELECT w.ctid, w.id FROM webhooks_delivery w
+    WHERE w.ctid = first.ctid AND w.id = first.id AND w.state = %s AND w.next_at <= now() AND {condition}
+    FOR UPDATE OF w SKIP LOCKED
   ) w
   ORDER BY first.next_at, first.id
 """  # noqa: S608 - texts of our own
@@ -157,14 +158,14 @@ _CLAIM = f"""
 WITH room AS (
   SELECT * FROM unnest(%s::bigint[], %s::int[]) AS r (endpoint_id, free)
 ), due AS (
-  SELECT one.ctid FROM room CROSS JOIN LATERAL (
+  SELECT one.ctid, one.id FROM room CROSS JOIN LATERAL (
     {_lock_first_due(f"{_WRITABLE} AND {_IN_ORDER}")} LIMIT room.free
   ) one
 ), taken AS (
   UPDATE webhooks_delivery d
   SET state = 'leased', lease = %s, lease_until = now() + %s * interval '1 second', attempts = attempts + 1,
     updated_at = now()
-  WHERE d.ctid = ANY (ARRAY(SELECT due.ctid FROM due))
+  WHERE d.ctid = ANY (ARRAY(SELECT due.ctid FROM due)) AND d.id = ANY (ARRAY(SELECT due.id FROM due))
   RETURNING d.*, extract(epoch FROM now() - d.next_at)::float AS waited
 )
 SELECT {_COLUMNS}, d.waited FROM taken d {_JOINS}
@@ -181,14 +182,15 @@ w.ordering_key <> '' AND EXISTS (
 )
 """
 _POSTPONE = f"""
-WITH postponed AS (
+WITH blocked AS (
+  SELECT one.ctid, one.id FROM unnest(%s::bigint[]) AS room (endpoint_id) CROSS JOIN LATERAL (
+    {_lock_first_due(_WAITS_FOR_WAITING)}
+  ) one
+), postponed AS (
   UPDATE webhooks_delivery d
   SET next_at = now() + interval '{_POSTPONED_SECONDS} seconds', lease_until = coalesce(d.lease_until, d.next_at)
-  WHERE d.ctid = ANY (ARRAY(
-    SELECT one.ctid FROM unnest(%s::bigint[]) AS room (endpoint_id) CROSS JOIN LATERAL (
-      {_lock_first_due(_WAITS_FOR_WAITING)}
-    ) one
-  )) RETURNING d.id
+  WHERE d.ctid = ANY (ARRAY(SELECT blocked.ctid FROM blocked)) AND d.id = ANY (ARRAY(SELECT blocked.id FROM blocked))
+  RETURNING d.id
 )
 SELECT count(*) FROM postponed CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true)) AS quick
 """  # noqa: S608 - texts of our own
