@@ -162,7 +162,7 @@ def test_claims_of_ordered_deliveries_read_a_part_of_the_queue(
         )
         cursor.execute("UPDATE webhooks_delivery SET ordering_key = 'x:' || id % 3, event_id = id")
         if statistics == "of an empty queue":
-            # Autovacuum leaves this if the table contains deleted rows only.
+            # ANALYZE leaves this if the table contains deleted rows only.
             cursor.execute(
                 "UPDATE pg_class SET reltuples = 0, relpages = 100 WHERE oid IN ("
                 "SELECT indexrelid FROM pg_index WHERE indrelid = 'webhooks_delivery'::regclass"
@@ -172,18 +172,50 @@ def test_claims_of_ordered_deliveries_read_a_part_of_the_queue(
         set_statistics(3000)
 
     read = {}
+    scans = {}
     with transaction.atomic(), connection.cursor() as cursor:
         for name in ("claim", "postpone"):
             statement, (types, values) = STATEMENTS[name]()
             plan = get_plan(statement, types, values.replace("%d", str(endpoint)), "force_generic_plan", analyze=True)
-            scans = [node for node in iterate_nodes(plan) if node.get("Relation Name") == "webhooks_delivery"]
-            read[name] = max(
-                node["Actual Rows"] * node["Actual Loops"] for node in scans if "Scan" in node["Node Type"]
-            )
+            nodes = [node for node in iterate_nodes(plan) if "Scan" in node["Node Type"] and "Alias" in node]
+            nodes = [node for node in nodes if node.get("Relation Name") == "webhooks_delivery"]
+            read[name] = max(node["Actual Rows"] * node["Actual Loops"] for node in nodes)
+            scans[name] = {
+                node["Alias"].removesuffix("_1"): node.get("Index Name", node["Node Type"])
+                for node in nodes
+                if node["Node Type"] == "Tid Scan" or "Index Cond" in node
+            }
         # The rows of the control have events that do not exist.
         transaction.set_rollback(True)
 
     assert read == {"claim": claims._MAX_READ, "postpone": claims._MAX_READ}
+    # Other indexes contain the same rows, but PostgreSQL would have to read them as a whole.
+    expected = {
+        "f": "webhooks_delivery_waiting",
+        "w": "Tid Scan",
+        "o": "webhooks_delivery_event_order",
+        "d": "Tid Scan",
+    }
+    assert scans == {"claim": expected, "postpone": expected}
+
+
+@pytest.mark.parametrize("statistics", ["none", "of finished deliveries", "current"])
+def test_postponed_deliveries_are_made_due_by_row(shop: Shop, installation: Installation, statistics: str) -> None:
+    fill_queue(shop, installation, 3000, 1)
+    with connection.cursor() as cursor:
+        if statistics == "of finished deliveries":
+            cursor.execute("UPDATE webhooks_delivery SET state = 'done'")
+            set_statistics(3000)
+            cursor.execute("UPDATE webhooks_delivery SET state = 'due'")
+    if statistics == "current":
+        set_statistics(3000)
+
+    statement, (types, values) = STATEMENTS["results"]()
+    plan = get_plan(statement, types, values, "force_generic_plan")
+
+    (due,) = [node for node in iterate_nodes(plan) if node.get("Subplan Name") == "CTE due"]
+    (scan,) = [node for node in iterate_nodes(due) if node.get("Relation Name") == "webhooks_delivery"][1:]
+    assert scan["Node Type"] == "Tid Scan"
 
 
 def test_sessions_do_not_compile_plans() -> None:

@@ -114,7 +114,7 @@ LEFT JOIN events_event v ON v.id = d.event_id
 _WRITABLE = "NOT EXISTS (SELECT 1 FROM shops_shop h WHERE h.id = w.shop_id AND h.read_only_at IS NOT NULL)"
 
 # With ordered delivery, a delivery is claimed only if no earlier event of the resource is waiting, in progress or
-# pending for fan-out. Here and below, ``OFFSET 0`` makes PostgreSQL run a subquery for each row, instead of a join.
+# pending for fan-out. ``OFFSET 0`` makes PostgreSQL run the subquery for each event, instead of once for all events.
 _IN_ORDER = """
 (w.ordering_key = '' OR NOT (
   EXISTS (
@@ -133,12 +133,21 @@ _IN_ORDER = """
 """
 
 
+def is_delivery_in(query: str) -> str:
+    """Return the SQL condition that delivery ``d`` is in a query (CTE) with the columns ``ctid`` and ``id``.
+
+    PostgreSQL finds the deliveries by ``ctid``. With statistics of an empty or finished queue, it could otherwise read
+    a whole unsuitable index. The ID is compared too, because ``ctid`` is not unique in partitions. ``IS TRUE`` prevents
+    a join, so the IDs are hashed.
+    """
+    return f"d.ctid = ANY (ARRAY(SELECT ctid FROM {query})) AND (d.id IN (SELECT id FROM {query})) IS TRUE"  # noqa: S608
+
+
 def _lock_first_due(condition: str) -> str:
     """Return SQL that locks an endpoint's due deliveries ``w`` that fulfill a condition, among the first ones.
 
     A subquery that locks rows runs once for each row. With a plain join, PostgreSQL could read the first ones for each
-    delivery. Rows are found by ``ctid``, because statistics of an empty table can make PostgreSQL find each row by
-    reading an unsuitable index as a whole. The ID is compared too, because ``ctid`` is not unique in partitions.
+    delivery. See ``is_delivery_in`` about ``ctid``.
     """
     return f"""
   SELECT w.ctid, w.id FROM (
@@ -165,7 +174,7 @@ WITH room AS (
   UPDATE webhooks_delivery d
   SET state = 'leased', lease = %s, lease_until = now() + %s * interval '1 second', attempts = attempts + 1,
     updated_at = now()
-  WHERE d.ctid = ANY (ARRAY(SELECT due.ctid FROM due)) AND d.id = ANY (ARRAY(SELECT due.id FROM due))
+  WHERE {is_delivery_in("due")}
   RETURNING d.*, extract(epoch FROM now() - d.next_at)::float AS waited
 )
 SELECT {_COLUMNS}, d.waited FROM taken d {_JOINS}
@@ -173,6 +182,7 @@ CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true)) AS quick
 """  # noqa: S608 - texts of our own
 
 
+# ``OFFSET 0`` prevents a join, as in ``_IN_ORDER``.
 _WAITS_FOR_WAITING = """
 w.ordering_key <> '' AND EXISTS (
   SELECT 1 FROM webhooks_delivery o
@@ -189,7 +199,7 @@ WITH blocked AS (
 ), postponed AS (
   UPDATE webhooks_delivery d
   SET next_at = now() + interval '{_POSTPONED_SECONDS} seconds', lease_until = coalesce(d.lease_until, d.next_at)
-  WHERE d.ctid = ANY (ARRAY(SELECT blocked.ctid FROM blocked)) AND d.id = ANY (ARRAY(SELECT blocked.id FROM blocked))
+  WHERE {is_delivery_in("blocked")}
   RETURNING d.id
 )
 SELECT count(*) FROM postponed CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true)) AS quick

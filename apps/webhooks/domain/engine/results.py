@@ -20,7 +20,7 @@ from django.utils import timezone
 from apps.core.db.prepared_sql import execute_by_index
 from apps.core.i18n.messages import encode_message
 from apps.core.tenancy.scope import all_shops_scope
-from apps.webhooks.domain.engine.claims import Claim
+from apps.webhooks.domain.engine.claims import Claim, is_delivery_in
 from apps.webhooks.models import Attempt, Delivery
 
 
@@ -53,7 +53,7 @@ class DeliveryResult:
 
 
 # The due time of a postponed delivery is in ``lease_until``.
-_WRITE = """
+_WRITE = f"""
 WITH r AS (
   SELECT * FROM json_to_recordset(%s::json) AS r (id bigint, lease uuid, state text, delay float, error text,
     counts bool, number int, outcome text, status int, message text, ago float, waited float, connect_ms int,
@@ -69,8 +69,8 @@ WITH r AS (
   FROM r WHERE d.id = r.id AND d.lease = r.lease
   RETURNING d.id, d.subscription_id, d.ordering_key, d.state
 ), next AS (
-  SELECT n.id FROM moved m CROSS JOIN LATERAL (
-    SELECT w.id, w.lease_until FROM webhooks_delivery w
+  SELECT n.ctid, n.id FROM moved m CROSS JOIN LATERAL (
+    SELECT w.ctid, w.id, w.lease_until FROM webhooks_delivery w
     WHERE w.subscription_id = m.subscription_id AND w.ordering_key = m.ordering_key AND w.ordering_key <> ''
       AND w.state IN ('due', 'retry', 'leased') AND w.state <> 'leased'
     ORDER BY w.event_id LIMIT 2
@@ -78,18 +78,18 @@ WITH r AS (
   WHERE m.ordering_key <> '' AND m.state NOT IN ('due', 'retry') AND n.lease_until IS NOT NULL
 ), due AS (
   UPDATE webhooks_delivery d SET next_at = d.lease_until, lease_until = NULL
-  WHERE d.id = ANY (ARRAY(SELECT id FROM next)) AND d.state IN ('due', 'retry') AND d.lease_until IS NOT NULL
+  WHERE {is_delivery_in("next")} AND d.state <> 'leased' AND d.lease_until IS NOT NULL
 ), logged AS (
   INSERT INTO webhooks_attempt (created_at, updated_at, shop_id, delivery_id, number, outcome, status, error, fenced,
     queued_ms, connect_ms, first_byte_ms, total_ms, remote_ip, response_headers, excerpt)
   SELECT now() - r.ago * interval '1 second', now(), d.shop_id, d.id, r.number, r.outcome, r.status, r.message,
     m.id IS NULL, (r.waited * 1000)::int, r.connect_ms, r.first_byte_ms, r.total_ms, r.remote_ip::inet,
-    coalesce(r.headers, '{}'), r.excerpt
+    coalesce(r.headers, '{{}}'), r.excerpt
   FROM r JOIN webhooks_delivery d ON d.id = r.id LEFT JOIN moved m ON m.id = r.id
   WHERE r.counts
 )
 SELECT id FROM moved
-"""
+"""  # noqa: S608 - texts of our own
 
 
 def write_results(results: Sequence[DeliveryResult]) -> set[int]:
