@@ -140,7 +140,7 @@ def test_tables_without_statistics_are_not_searched_twice(shop: Shop, query: str
     with shop_scope(shop):
         expected = sorted(search_customers(shop, query))
         with connection.cursor() as cursor:
-            forget_statistics(cursor, "customers_%")
+            forget_statistics(cursor)
             in_the_panel = (
                 Customer.rows().filter(build_search_condition(query, shop)).order_by("-id").values_list("pk")[:51]
             )

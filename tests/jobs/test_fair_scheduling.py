@@ -178,10 +178,8 @@ def test_concurrent_workers_send_and_run_each_job_once(
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("with_statistics", [True, False])
-def test_jobs_are_found_by_index_however_many_wait(
-    shop: Shop, other_shops: list[Shop], *, with_statistics: bool
-) -> None:
+@pytest.mark.parametrize("statistics", ["none", "of an empty queue", "current"])
+def test_jobs_are_found_by_index_however_many_wait(shop: Shop, other_shops: list[Shop], statistics: str) -> None:
     make_waiting_jobs(shop, 20_000)
     make_waiting_jobs(other_shops[0], 1)
     statements: dict[str, list[Any]] = {
@@ -191,8 +189,15 @@ def test_jobs_are_found_by_index_however_many_wait(
         "SELECT " + publishing._SEND_TIME_SQL: [shop.pk, "default", LIMIT],
     }
     with connection.cursor() as cursor:
-        forget_statistics(cursor, "jobs_job")
-        if with_statistics:
+        forget_statistics(cursor)
+        if statistics == "of an empty queue":
+            # ANALYZE leaves this if the table contains deleted rows only.
+            cursor.execute(
+                "UPDATE pg_class SET reltuples = 0, relpages = 100 WHERE oid IN ("
+                "SELECT indexrelid FROM pg_index WHERE indrelid = 'jobs_job'::regclass"
+                " UNION ALL SELECT 'jobs_job'::regclass)"
+            )
+        if statistics == "current":
             cursor.execute("ANALYZE jobs_job")
         for sql, parameters in statements.items():
             cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {publishing._format(sql)}", parameters)

@@ -43,11 +43,14 @@ ORDER BY due_at, id LIMIT (SELECT {greatest}(0, %s - count(*)) FROM jobs_job WHE
 """
 # Each part of the union reads a small index.
 _LOST_JOBS_SQL = """
-SELECT id FROM jobs_job
-WHERE due_at <= {now} AND id IN (
-    SELECT id FROM (SELECT id FROM jobs_job WHERE {lost_message} ORDER BY shop_id, queue LIMIT {batch_size}) AS lost
-    UNION ALL SELECT id FROM jobs_job WHERE {lost_worker}
-) AND NOT EXISTS (SELECT 1 FROM shops_shop WHERE shops_shop.id = jobs_job.shop_id AND read_only_at IS NOT NULL)
+SELECT id FROM (
+    SELECT * FROM (
+        SELECT id, shop_id, due_at FROM jobs_job WHERE {lost_message} ORDER BY shop_id, queue LIMIT {batch_size}
+    ) AS lost_messages
+    UNION SELECT id, shop_id, due_at FROM jobs_job WHERE {lost_worker}
+) AS lost
+WHERE due_at <= {now}
+    AND NOT EXISTS (SELECT 1 FROM shops_shop WHERE shops_shop.id = lost.shop_id AND read_only_at IS NOT NULL)
 ORDER BY due_at, id LIMIT {batch_size}
 """
 # The condition excludes jobs that another process has just sent. It names no state, because PostgreSQL would then

@@ -52,7 +52,7 @@ def fill_queue(shop: Shop, installation: Installation, rows: int, endpoints: int
         str(field.column) for field in Delivery._meta.concrete_fields if field.name not in {"id", "event", "endpoint"}
     ]
     with connection.cursor() as cursor:
-        forget_statistics(cursor, "webhooks_%", "events_%")
+        forget_statistics(cursor)
         cursor.execute("DELETE FROM webhooks_delivery WHERE id <> %s", [delivery.pk])
         cursor.execute(
             f"INSERT INTO webhooks_delivery (endpoint_id, {', '.join(names)})"
