@@ -12,6 +12,7 @@ from apps.core.tenancy.models import Shop
 from apps.customers.models import Customer
 from apps.orders.models import Order
 from tests.support import services
+from tests.support.databases.statistics import forget_statistics
 from tests.support.factories.orders import make_order
 from tests.support.panel.client import Panel, PanelWith
 
@@ -155,6 +156,7 @@ def test_sorting_reads_an_index(owner_client: Panel, name: str, sort: str, order
 def _plan(sql: str) -> str:
     """Return PostgreSQL's plan with sequential scans disabled, because they are just as fast for a few rows."""
     with connection.cursor() as cursor:
+        forget_statistics(cursor)
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         cursor.execute("EXPLAIN " + sql.replace("%", "%%"))
         rows: list[Any] = cursor.fetchall()

@@ -18,6 +18,7 @@ from apps.inventory.models import InventoryItem
 from apps.orders.admin.changelist import ChannelFilter, TagFilter
 from apps.orders.models import Order
 from tests.support.api_client import Response
+from tests.support.databases.statistics import forget_statistics
 from tests.support.factories.catalog import make_product
 from tests.support.factories.customers import make_customer
 from tests.support.factories.inventory import get_first_location, set_stock
@@ -301,6 +302,7 @@ def test_variants_by_product_price_and_stock(
 )
 def test_ranges_have_their_indexes(model: type[ShopOwned], filtered: Any, values: Any, index: str) -> None:
     with connection.cursor() as cursor:
+        forget_statistics(cursor)
         # Disable sequential scans, because they are just as fast for a few rows.
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         filter_field = filtered(request=None, params={}, model=model, model_admin=None)

@@ -18,6 +18,8 @@ from django.conf import settings
 from django.db import connection
 from django.db.backends.base.creation import BaseDatabaseCreation
 
+from tests.support.databases.statistics import disable_autovacuum
+
 
 @contextmanager
 def use_template(folder: Path) -> Iterator[None]:
@@ -91,6 +93,8 @@ def _create_on_postgres(_folder: Path, prefix: str, code: str, create: Callable[
         existing = {datname for (datname,) in cursor.fetchall()}
     if template not in existing:
         created = create()
+        with connection.cursor() as cursor:
+            disable_autovacuum(cursor)
         connection.close()
         with creation._nodb_cursor() as cursor:
             for old in existing:
