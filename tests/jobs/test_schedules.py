@@ -151,7 +151,7 @@ def test_two_sweeps_send_twice_without_their_condition(
 ) -> None:
     make_waiting_jobs(shop, 3)
     both_looked = threading.Barrier(2)
-    look = prepared_sql.execute_prepared
+    look = prepared_sql.execute_by_index
 
     def look_together(sql: str, *arguments: Any, **options: Any) -> Any:
         rows = look(sql, *arguments, **options)
@@ -159,7 +159,7 @@ def test_two_sweeps_send_twice_without_their_condition(
             both_looked.wait(30)
         return rows
 
-    monkeypatch.setattr(publishing, "execute_prepared", look_together)
+    monkeypatch.setattr(publishing, "execute_by_index", look_together)
     monkeypatch.setitem(publishing._CONDITIONS, "not_just_sent", "true")
     publishing._format.cache_clear()
     run_concurrently(shop, *[publishing.send_due_jobs] * 2)
@@ -252,7 +252,7 @@ def test_the_command_lists_and_runs_periodic_tasks(periodic: list[Callable[[date
 
 
 # The number of statements per minute that an idle installation may need: the rest of 60 is for webhooks and heartbeats.
-IDLE_STATEMENTS = 40
+IDLE_STATEMENTS = 34
 
 
 @pytest.mark.django_db(transaction=True)

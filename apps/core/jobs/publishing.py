@@ -22,7 +22,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from apps.core.db.prepared_sql import execute_prepared
+from apps.core.db.prepared_sql import execute_by_index, execute_prepared
 from apps.core.i18n.messages import define_message
 from apps.core.jobs.broker_circuit_breaker import BrokerCircuitBreaker, BrokerUnavailable
 from apps.core.jobs.job_tasks import describe_arguments, find_task, get_queue
@@ -37,9 +37,17 @@ _BATCH_SIZE = 1000
 UNKNOWN_TASK = define_message("jobs.unknown_task", "Unknown task {task}")
 
 _SEND_TIME_SQL = "CASE WHEN (SELECT count(*) FROM jobs_job WHERE {sent}) < %s THEN {now} END"
+# With ``BETWEEN``, the queue is a part of the order, and only the index ``jobs_job_unsent`` has this order. PostgreSQL
+# could otherwise read the due jobs of all shops by another index, if it expects few. The condition on the due time is
+# outside, because the index would be read to the end of the queue to find no more due jobs.
 _NEXT_JOBS_SQL = """
-SELECT id FROM jobs_job WHERE shop_id = %s AND queue = %s AND {unsent} AND due_at <= {now}
-ORDER BY due_at, id LIMIT (SELECT {greatest}(0, %s - count(*)) FROM jobs_job WHERE {sent})
+SELECT id FROM (
+    SELECT id, due_at FROM jobs_job WHERE shop_id = %s AND queue BETWEEN %s AND %s AND {unsent}
+    ORDER BY queue, due_at, id LIMIT (SELECT {greatest}(0, %s - count(*)) FROM jobs_job WHERE {sent})
+) AS first_jobs WHERE due_at <= {now}
+"""
+_ANY_DUE_SQL = """
+SELECT id FROM jobs_job WHERE state IN ('waiting', 'running') AND due_at <= {now} ORDER BY due_at, id LIMIT 1
 """
 # Each part of the union reads a small index.
 _LOST_JOBS_SQL = """
@@ -68,8 +76,9 @@ WITH RECURSIVE shops(id) AS (
     FROM shops WHERE id IS NOT NULL
 ), queues(name) AS (VALUES {queues}), first(shop_id, queue, due_at) AS (
     SELECT shops.id, queues.name, (
-        SELECT due_at FROM jobs_job WHERE shop_id = shops.id AND queue = queues.name AND {unsent}
-        ORDER BY due_at, id LIMIT 1
+        SELECT due_at FROM jobs_job
+        WHERE shop_id = shops.id AND queue BETWEEN queues.name AND queues.name AND {unsent}
+        ORDER BY queue, due_at, id LIMIT 1
     )
     FROM shops JOIN shops_shop ON shops_shop.id = shops.id AND shops_shop.read_only_at IS NULL CROSS JOIN queues
 )
@@ -118,18 +127,19 @@ def send_next_jobs(shop_id: int, queue: str) -> int:
 
     Call this function in the all-shops scope.
     """
-    parameters = [shop_id, queue, settings.MAX_JOBS_PER_SHOP, shop_id, queue]
-    # A prepared plan ignores how many jobs the shop has, and could read the jobs of all shops.
-    return _claim_and_send(execute_prepared(_format(_NEXT_JOBS_SQL), parameters, keep=False))
+    parameters = [shop_id, queue, queue, settings.MAX_JOBS_PER_SHOP, shop_id, queue]
+    return _claim_and_send(execute_by_index(_format(_NEXT_JOBS_SQL), parameters))
 
 
 def send_due_jobs() -> int:
-    """Send the jobs that are due or lost. Return their number. If there are none, this takes two statements."""
+    """Send the jobs that are due or lost. Return their number. If no job is due, this takes one statement."""
     count = 0
     with all_shops_scope():
-        while sent := _claim_and_send(execute_prepared(_format(_LOST_JOBS_SQL), [])):
+        if not execute_prepared(_format(_ANY_DUE_SQL), []):
+            return 0
+        while sent := _claim_and_send(execute_by_index(_format(_LOST_JOBS_SQL), [])):
             count += sent
-        for shop_id, queue in execute_prepared(_format(_DUE_SHOPS_SQL), []):
+        for shop_id, queue in execute_by_index(_format(_DUE_SHOPS_SQL), []):
             count += send_next_jobs(shop_id, queue)
     return count
 

@@ -1,7 +1,7 @@
-"""PostgreSQL's statistics, on which query plans depend.
+"""PostgreSQL's statistics and the pages of deleted rows, on which query plans depend in addition to the rows.
 
-A test of query plans collects or forgets statistics first, because ``ANALYZE`` in an earlier test can have changed them
-although that test's transaction was rolled back.
+Rolling back a test restores neither. A test of query plans therefore fills the shared shop (``shop_with``), which first
+calls ``vacuum_tables``, and collects statistics. A test that cannot do so forgets the statistics.
 """
 
 from django.db.backends.utils import CursorWrapper
@@ -16,6 +16,13 @@ def disable_autovacuum(cursor: CursorWrapper) -> None:
         cursor.execute(f"ALTER TABLE {name} SET (autovacuum_enabled = off)")
 
 
+def vacuum_tables(cursor: CursorWrapper) -> None:
+    """Remove deleted rows and statistics, so that earlier tests make no difference. No transaction may be open."""
+    cursor.execute(f"SELECT oid::regclass::text FROM pg_class WHERE oid IN ({_TABLES_SQL}) AND relkind = 'r'")
+    cursor.execute(f"VACUUM (SKIP_LOCKED) {', '.join(name for (name,) in cursor.fetchall())}")
+    forget_statistics(cursor)
+
+
 def forget_statistics(cursor: CursorWrapper) -> None:
     """Delete the statistics of all tables and indexes, as if nothing had ever been analyzed."""
     cursor.execute(f"DELETE FROM pg_statistic WHERE starelid IN ({_TABLES_SQL})")
@@ -24,4 +31,13 @@ def forget_statistics(cursor: CursorWrapper) -> None:
         WHERE (reltuples, relpages) <> (-1, 0) AND oid IN (
             {_TABLES_SQL} UNION ALL SELECT indexrelid FROM pg_index WHERE indrelid IN ({_TABLES_SQL})
         )"""
+    )
+
+
+def set_statistics_of_no_rows(cursor: CursorWrapper, table: str) -> None:
+    """Set the numbers that ``ANALYZE`` leaves if a table's pages contain only deleted rows."""
+    cursor.execute(
+        "UPDATE pg_class SET reltuples = 0, relpages = 100 WHERE oid IN ("
+        "SELECT indexrelid FROM pg_index WHERE indrelid = %(table)s::regclass UNION ALL SELECT %(table)s::regclass)",
+        {"table": table},
     )

@@ -15,7 +15,7 @@ from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain.engine import claims, fan_out, maintenance, results
 from apps.webhooks.domain.engine.dispatcher import run_leases
 from apps.webhooks.models import Delivery, Endpoint
-from tests.support.databases.statistics import forget_statistics
+from tests.support.databases.statistics import forget_statistics, set_statistics_of_no_rows
 from tests.support.webhooks import create_blogs, make_subscription
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres, pytest.mark.usefixtures("allow_loopback")]
@@ -162,12 +162,7 @@ def test_claims_of_ordered_deliveries_read_a_part_of_the_queue(
         )
         cursor.execute("UPDATE webhooks_delivery SET ordering_key = 'x:' || id % 3, event_id = id")
         if statistics == "of an empty queue":
-            # ANALYZE leaves this if the table contains deleted rows only.
-            cursor.execute(
-                "UPDATE pg_class SET reltuples = 0, relpages = 100 WHERE oid IN ("
-                "SELECT indexrelid FROM pg_index WHERE indrelid = 'webhooks_delivery'::regclass"
-                " UNION ALL SELECT 'webhooks_delivery'::regclass)"
-            )
+            set_statistics_of_no_rows(cursor, "webhooks_delivery")
     if statistics == "current":
         set_statistics(3000)
 
