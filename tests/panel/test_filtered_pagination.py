@@ -6,15 +6,16 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from apps.core.admin.lists import filtered_pagination
 from apps.core.tenancy.models import Shop
 from apps.customers.models import Customer
 from apps.orders.models import Order
 from tests.support import services
-from tests.support.databases.statistics import forget_statistics
 from tests.support.factories.orders import make_order
 from tests.support.panel.client import Panel, PanelWith
+from tests.support.panel.long_lists import fill_lists
 
 LIST, ROWS, SIZE = "orders_order_changelist", 40, 25
 OLD = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -106,10 +107,12 @@ def test_two_filters_leave_what_fits_both(order_client: Panel, monkeypatch: pyte
 
 
 @pytest.mark.postgres
-def test_an_old_day_is_read_by_its_index(order_client: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
-    limit_counting(monkeypatch, 28)
+@pytest.mark.shop_with(fill=fill_lists)
+def test_an_old_day_is_read_by_its_index(owner_client: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit_counting(monkeypatch, 20)
+    day = (timezone.now() - timedelta(days=100)).date().isoformat()
     with CaptureQueriesContext(connection) as captured:
-        list_orders(order_client, view="all", **ON_THE_OLD_DAY)
+        owner_client.get(LIST, view="all", processed_from=day, processed_to=day)
 
     (sql,) = (query["sql"] for query in captured if 'ORDER BY "orders_order"."processed_at"' in query["sql"])
     assert "orders_order_by_processing" in _plan(sql)
@@ -136,12 +139,14 @@ def test_sqlite_takes_each_row_that_fits_once(in_shop: Shop, admin_client_with: 
 
 
 @pytest.mark.postgres
+@pytest.mark.shop_with(fill=fill_lists)
 @pytest.mark.parametrize(
     ("name", "sort", "order", "index"),
     [
         (LIST, BY_TOTAL_DOWN, "total_price", "orders_order_open_by_total"),
         ("catalog_variant_changelist", "4", "price", "catalog_variant_by_price"),
-        ("catalog_variant_changelist", "-1", "title_key", "catalog_product_by_title_desc"),
+        # The index catalog_product_by_title_desc is as good.
+        ("catalog_variant_changelist", "-1", "title_key", "catalog_product_by_title"),
         ("catalog_product_changelist", "5", "vendor_key", "catalog_product_by_vendor"),
     ],
 )
@@ -150,14 +155,11 @@ def test_sorting_reads_an_index(owner_client: Panel, name: str, sort: str, order
         owner_client.get(name, o=sort)
 
     (sql,) = (query["sql"] for query in captured if f'."{order}" ' in query["sql"].rpartition("ORDER BY")[2])
-    assert index in _plan(f"{sql} LIMIT 5")
+    assert index in _plan(sql)
 
 
 def _plan(sql: str) -> str:
-    """Return PostgreSQL's plan with sequential scans disabled, because they are just as fast for a few rows."""
     with connection.cursor() as cursor:
-        forget_statistics(cursor)
-        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         cursor.execute("EXPLAIN " + sql.replace("%", "%%"))
         rows: list[Any] = cursor.fetchall()
     return "\n".join(row[0] for row in rows)

@@ -15,9 +15,9 @@ from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
 from tests.panel.test_settings import build_settings_form
 from tests.support.databases.races import run_concurrently, run_while_uncommitted
-from tests.support.databases.statistics import forget_statistics
 from tests.support.factories.inventory import get_first_location, make_item, make_location, sell, set_stock
 from tests.support.panel.client import Panel, PanelWith
+from tests.support.panel.long_lists import fill_lists
 from tests.support.panel.pages import GRID
 from tests.support.periodic import run_periodic_tasks
 
@@ -201,13 +201,9 @@ def test_marking_and_moving_wait_for_each_other_in_one_order(shop: Shop) -> None
 
 
 @pytest.mark.postgres
+@pytest.mark.shop_with(fill=fill_lists)
 def test_low_items_are_found_by_their_index() -> None:
-    with connection.cursor() as cursor:
-        forget_statistics(cursor)
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        plan = low_stock.get_low_items().order_by("-id")[:50].explain()
-
-    assert "inventory_level_low" in plan
+    assert "inventory_level_low" in low_stock.get_low_items().order_by("-id")[:50].explain()
 
 
 def hold_item(item: InventoryItem) -> None:

@@ -25,6 +25,7 @@ from tests.support.factories.customers import make_customer
 from tests.support.factories.inventory import get_first_location, set_stock
 from tests.support.factories.orders import make_order
 from tests.support.panel.client import Panel, PanelWith
+from tests.support.panel.long_lists import ROWS, create_products
 from tests.support.subtests import Subtests
 
 pytestmark = pytest.mark.usefixtures("in_shop")
@@ -65,20 +66,12 @@ def test_each_column_gives_so_many_rows_and_the_newest(search_client: Panel, mon
 
 
 def fill_products(shop: Shop) -> None:
-    """Create enough rows that a sequential scan would be clearly slower than an index."""
     values: Attrs = {"shop": shop, "created_at": timezone.now(), "group": "00000000-0000-0000-0000-000000000000"}
     values |= {"topic": "orders/create", "subject_type": "orders.order"}
     with shop_scope(shop):
-        items = InventoryItem.objects.bulk_create(InventoryItem(shop=shop, sku=f"S{n:05}") for n in range(6_000))
-        products = Product.objects.bulk_create(
-            Product(shop=shop, title=f"Thing {n:05}", handle=f"thing-{n}") for n in range(6_000)
-        )
-        Variant.objects.bulk_create(
-            Variant(shop=shop, product=product, inventory_item=item, title=f"Form {item.sku}")
-            for product, item in zip(products, items, strict=True)
-        )
+        create_products(shop)
         Event.objects.bulk_create(
-            Event(subject_id=n, subject_label=f"#{n + 1000}", actor=f"staff:{n % 200}", **values) for n in range(6_000)
+            Event(subject_id=n, subject_label=f"#{n + 1000}", actor=f"staff:{n % 200}", **values) for n in range(ROWS)
         )
         planner_statistics.analyze_tables()
 

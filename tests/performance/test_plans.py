@@ -4,12 +4,10 @@ The generic plan of each statement is compared with the plan for its parameters 
 reads of all routes without filters, and frequent writes.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
 from django.db import connection
-from pytest_django import DjangoDbBlocker
 
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
@@ -17,8 +15,6 @@ from benchmarks import copies
 from benchmarks.million import plans
 from tests.support import factories
 from tests.support.api_client import ApiClient
-from tests.support.services import is_postgres
-from tests.support.shared_shop import SHARED
 
 pytestmark = pytest.mark.postgres
 MIN_STATEMENTS = 50
@@ -27,16 +23,6 @@ MIN_STATEMENTS = 50
 class Originals(NamedTuple):
     token: str
     ids: dict[str, int]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _vacuum(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Remove the rows from the tables' files and statistics, which a rollback does not do."""
-    yield
-    SHARED.close()
-    if is_postgres():
-        with django_db_blocker.unblock():
-            copies.analyze_copies()
 
 
 def create_originals(shop: Shop) -> Originals:

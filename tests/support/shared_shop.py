@@ -16,6 +16,7 @@ from pytest_django import DjangoDbBlocker
 
 from apps.core.tenancy.models import Shop
 from tests.support import factories
+from tests.support.databases.statistics import vacuum_tables
 
 TRANSACTIONAL = {"transactional_db", "live_server"}
 
@@ -57,12 +58,18 @@ class SharedShop:
         return uses_shop(test) and get_fill(test) is self._fill
 
     def open(self, fill: Fill | None) -> None:
-        """Create and fill the shop, unless a test's own transaction is already open."""
+        """Create and fill the shop, unless a test's own transaction is already open.
+
+        On PostgreSQL, traces of earlier tests are removed before the shop is filled.
+        """
         if connection.closed_in_transaction:
             self.close()  # The shop was rolled back when the connection was closed.
         if self.is_open or connection.in_atomic_block:
             return
         with self.blocker.unblock():
+            if fill and connection.vendor == "postgresql":
+                with connection.cursor() as cursor:
+                    vacuum_tables(cursor)
             self._transaction = transaction.atomic()
             self._transaction.__enter__()
             shop = make_acme()
