@@ -80,6 +80,8 @@ def record_prepared_statements() -> Iterator[Statements]:
     """Collect the prepared statements of the block, each with its shortest and its longest parameters."""
     import psycopg
 
+    from apps.core.db.repeated_statements import RepeatedStatements
+
     statements: Statements = {}
 
     class RecordingCursor(psycopg.Cursor[Any]):
@@ -91,7 +93,7 @@ def record_prepared_statements() -> Iterator[Statements]:
                 del known[1:-1]
             return super().execute(query, params, prepare=prepare, **options)
 
-    with patch("psycopg.Cursor", RecordingCursor):
+    with patch("psycopg.Cursor", RecordingCursor), patch.object(RepeatedStatements, "run", return_value=None):
         yield statements
 
 

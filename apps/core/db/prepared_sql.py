@@ -10,7 +10,6 @@ from operator import attrgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, NotSupportedError, connections, transaction
@@ -32,7 +31,6 @@ from apps.core.db.transient_errors import is_stale_plan
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
-    from psycopg.adapt import AdaptersMap
     from psycopg.rows import TupleRow
 
 # ``Rows`` are tuples of column values. ``Parameters`` are values that the driver accepts.
@@ -159,9 +157,14 @@ def _run_sequentially(connection: BaseDatabaseWrapper, calls: Sequence[Statement
 
 
 def _run_bound(connection: BaseDatabaseWrapper, sql: str, parameters: Parameters, *, keep: bool) -> Rows:
+    from apps.core.db.repeated_statements import RepeatedStatements
+
     connection.ensure_connection()
     backend: Any = connection
     with connection.wrap_database_errors:
+        statements = RepeatedStatements.of(connection.connection)
+        if keep and (rows := statements.run(sql, parameters)) is not None:
+            return rows
         cursor = _server_cursor(connection.connection).execute(sql, parameters, prepare=keep)
         try:
             return cursor.fetchall()
@@ -173,35 +176,15 @@ def _run_bound(connection: BaseDatabaseWrapper, sql: str, parameters: Parameters
 
 
 def _server_cursor(raw: "Connection[TupleRow]") -> "Cursor[TupleRow]":
-    """Return a cursor that binds parameters on the server and uses psycopg's compiled timestamp loader.
-
-    Django's own loader takes seven times as long. Both loaders return the same times in UTC.
-    """
+    """Return a cursor that binds parameters on the server and uses psycopg's compiled timestamp loader."""
     import psycopg
 
+    from apps.core.db.repeated_statements import RepeatedStatements
+
     cursor = psycopg.Cursor(raw)
-    cursor._adapters = _get_adapters(raw)  # The public property would copy all adapters for each cursor.
+    # The public property would copy all adapters for each cursor.
+    cursor._adapters = RepeatedStatements.of(raw).adapters
     return cursor
-
-
-_ADAPTERS: "WeakKeyDictionary[Connection[TupleRow], AdaptersMap]" = WeakKeyDictionary()
-
-
-def _get_adapters(raw: "Connection[TupleRow]") -> "AdaptersMap":
-    """Return the connection's adapters with the compiled timestamp loader, created once per connection."""
-    adapters_map = _ADAPTERS.get(raw)
-    if adapters_map is None:
-        from psycopg import adapters
-        from psycopg.adapt import AdaptersMap
-        from psycopg.pq import Format
-
-        oid = adapters.types["timestamptz"].oid
-        loader = adapters.get_loader(oid, Format.TEXT)
-        adapters_map = AdaptersMap(raw.adapters)
-        if loader is not None:
-            adapters_map.register_loader(oid, loader)
-        _ADAPTERS[raw] = adapters_map
-    return adapters_map
 
 
 def execute_many(sql: str, parameters: Iterable[Parameters]) -> None:
