@@ -100,6 +100,30 @@ def test_a_tag_is_the_same_in_every_process() -> None:
     assert build_tag("1") == build_tag("2")
 
 
+def test_pages_that_are_requested_again_are_cached_until_a_row_changes(
+    api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tags = [ScriptTagFactory.create(shop=shop, app=api.installation.app) for _ in range(3)]
+    ids = [tag.pk for tag in tags]
+    first, second = api.get("script_tags.json", limit=2), api.get("script_tags.json", limit=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(render_cache, "render_objects", None)
+        third = api.get("script_tags.json", limit=2)
+    other_url = api.get("script_tags.json", limit=2, fields="id")
+    tags[0].save()
+    changed = api.get("script_tags.json", limit=2)
+    tags[1].delete()
+    shorter = api.get("script_tags.json", limit=2)
+
+    assert first.content == second.content == third.content
+    assert first["ETag"] == second["ETag"] == third["ETag"]
+    assert second["Link"] == third["Link"]
+    assert other_url.json() == {"script_tags": [{"id": pk} for pk in ids[:2]]}
+    assert changed["ETag"] != first["ETag"]
+    assert [row["id"] for row in shorter.json()["script_tags"]] == [ids[0], ids[2]]
+    assert "Link" not in shorter
+
+
 def test_rare_sets_of_fields_leave_no_compiled_code_behind(api: ApiClient, tag: ScriptTag) -> None:
     api.get("script_tags.json", fields="id,cache")
     plan = weakref.ref(get_read_plan(ScriptTagSerializer, "2026-07", frozenset({"id", "cache"})))

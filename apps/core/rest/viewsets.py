@@ -18,10 +18,9 @@ from rest_framework.request import Request
 from apps.core.db.row_locks import refresh_for_update
 from apps.core.events.recording import apply_changes, record_event
 from apps.core.rest.exceptions import CONTENT_TYPE
-from apps.core.rest.reading import keyset_pagination
+from apps.core.rest.reading import keyset_pagination, render_cache
 from apps.core.rest.reading.pages import FilteredRows, PageSource, build_etag, read_key, read_page_keys, read_page_rows
 from apps.core.rest.reading.query_plans import ReadPlan, RowValues, get_read_plan
-from apps.core.rest.reading.render_cache import check_response_size, render_objects
 from apps.core.rest.requests.authentication import SAFE_METHODS
 from apps.core.rest.requests.views import SINGULAR_NAMES, ApiView
 from apps.core.rest.resources.filters import ResourceFilter, apply_filters, filter_sort_table
@@ -120,31 +119,54 @@ class ShopViewSet(ApiView, Generic[M]):
     def render_page(
         self, source: PageSource, page: keyset_pagination.PageRequest, order: keyset_pagination.Order
     ) -> HttpResponse:
-        if self.version_columns:
-            keys, has_more = read_page_keys(source, order, page, self.version_columns)
-            rows = [key[: 1 + len(self.version_columns)] for key in keys]
-            # Links to other pages expire after a week. Change the ETag of a page with links daily, so clients get new
-            # links.
-            link_day = (page.cursor is not None or has_more) and keyset_pagination.get_link_day()
-            etag = self._build_etag(has_more, link_day, *rows)
-            if self._is_cached_by_client(etag):
-                return self._not_modified(etag)
-            objects = render_objects(self.get_read_plan(), rows, self.context)
-            positions = [key[1 + len(self.version_columns) :] for key in keys]
-        else:
-            etag = ""
+        if not self.version_columns:
             objects, positions, has_more = read_page_rows(self.get_read_plan(), source, order, page, self.context)
-        check_response_size(objects)
-        body = b'{"' + self.plural.encode() + b'":[' + b",".join(objects) + b"]}"
-        response = self.bytes_response(body)
-        if etag:
-            response["ETag"] = etag
-        links = self._build_page_tokens(positions, page, order, has_more)
-        if links:
-            response["Link"] = keyset_pagination.build_link_header(
-                self.request.path, links, limit=page.limit, fields=self.query.get("fields")
+            return self._build_page_response(
+                self._join_objects(objects), self._build_links(positions, page, order, has_more)
             )
-        return response
+        keys, has_more = read_page_keys(source, order, page, self.version_columns)
+        # Links to other pages expire after a week. Change the ETag of a page with links daily, so clients get new
+        # links.
+        link_day = (page.cursor is not None or has_more) and keyset_pagination.get_link_day()
+        etag = self._build_etag(has_more, link_day, *keys)
+        if self._is_cached_by_client(etag):
+            return self._not_modified(etag)
+        plan = self.get_read_plan()
+        # The URL determines the filters, the order and the links.
+        cache_key = (self.shop.pk, plan.key, etag, self.request.path, self.request.META.get("QUERY_STRING", ""))
+        cached = render_cache.get_page(cache_key)
+        if cached is not None:
+            return self._build_page_response(*cached, ETag=etag)
+        width = 1 + len(self.version_columns)
+        objects, all_cached = render_cache.render_objects(plan, [key[:width] for key in keys], self.context)
+        body = self._join_objects(objects)
+        links = self._build_links([key[width:] for key in keys], page, order, has_more)
+        if all_cached:
+            # The page is requested again and again, so cache it as a whole.
+            render_cache.set_page(cache_key, body, links)
+        return self._build_page_response(body, links, ETag=etag)
+
+    def _join_objects(self, objects: Sequence[bytes]) -> bytes:
+        render_cache.check_response_size(objects)
+        return b'{"' + self.plural.encode() + b'":[' + b",".join(objects) + b"]}"
+
+    def _build_page_response(self, body: bytes, links: str, **headers: str) -> HttpResponse:
+        if links:
+            headers["Link"] = links
+        return self.bytes_response(body, 200, **headers)
+
+    def _build_links(
+        self,
+        positions: Sequence[keyset_pagination.CursorValues],
+        page: keyset_pagination.PageRequest,
+        order: keyset_pagination.Order,
+        has_more: bool,
+    ) -> str:
+        """Return the ``Link`` header of a page, or "" if no other pages exist."""
+        tokens = self._build_page_tokens(positions, page, order, has_more)
+        return keyset_pagination.build_link_header(
+            self.request.path, tokens, limit=page.limit, fields=self.query.get("fields")
+        )
 
     def _build_page_tokens(
         self,
@@ -230,7 +252,7 @@ class ShopViewSet(ApiView, Generic[M]):
         return HttpResponse(status=304, content_type=CONTENT_TYPE, headers={"ETag": etag})
 
     def _render_key(self, key: RowValues, status: int = 200, **headers: str) -> HttpResponse:
-        rendered = render_objects(self.get_read_plan(), [key], self.context)
+        rendered, _ = render_cache.render_objects(self.get_read_plan(), [key], self.context)
         if not rendered:
             raise Http404
         return self.bytes_response(b'{"' + self.singular.encode() + b'":' + rendered[0] + b"}", status, **headers)

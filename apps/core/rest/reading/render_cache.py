@@ -30,7 +30,7 @@ class RenderCache:
     """A map of at most ``budget`` bytes from versioned keys to rendered objects."""
 
     def __init__(self, budget: int) -> None:
-        self._budget = budget
+        self.budget = budget
         self._used = 0
         self._entries: OrderedDict[Hashable, bytes] = OrderedDict()
         self._lock = threading.Lock()
@@ -54,7 +54,7 @@ class RenderCache:
                 self._used -= len(previous) + _OVERHEAD
             self._entries[key] = value
             self._used += len(value) + _OVERHEAD
-            while self._used > self._budget and self._entries:
+            while self._used > self.budget and self._entries:
                 _, dropped = self._entries.popitem(last=False)
                 self._used -= len(dropped) + _OVERHEAD
 
@@ -70,8 +70,27 @@ class RenderCache:
 cache = RenderCache(settings.API_RENDER_CACHE_BYTES)
 
 
-def render_objects(plan: ReadPlan, keys: Sequence[RowValues], context: RenderContext) -> list[bytes]:
-    """Return the rendered objects of rows with the keys ``(id, *versions)``, in order, without deleted rows."""
+def get_page(key: Hashable) -> tuple[bytes, str] | None:
+    """Return a cached page and its ``Link`` header, or None."""
+    content = cache.get(key)
+    if content is None:
+        return None
+    links, _, body = content.partition(b"\n")
+    return body, links.decode()
+
+
+def set_page(key: Hashable, body: bytes, links: str) -> None:
+    """Cache a page. The key must contain everything that determines the page, including the versions of its rows."""
+    # A large page would evict too many objects.
+    if len(body) <= cache.budget // 8:
+        cache.set(key, b"%b\n%b" % (links.encode(), body))
+
+
+def render_objects(plan: ReadPlan, keys: Sequence[RowValues], context: RenderContext) -> tuple[list[bytes], bool]:
+    """Return the rendered objects of rows with the keys ``(id, *versions)``, in order, without deleted rows.
+
+    The second value is True if all objects were cached.
+    """
     # Use the plan's key instead of the plan, so that the cache does not keep rarely used plans in memory.
     outer = (plan.key, context.shop.pk, context.shop.version, context.currencies)
     rendered_by_id: dict[int, bytes] = {}
@@ -93,7 +112,7 @@ def render_objects(plan: ReadPlan, keys: Sequence[RowValues], context: RenderCon
                     rendered_by_id[key[0]] = rendered = orjson.dumps(objects.pop(key[0]))
                     cache.set((outer, *key), rendered)
     check_response_size(rendered_by_id.values())
-    return [rendered_by_id[key[0]] for key in keys if key[0] in rendered_by_id]
+    return [rendered_by_id[key[0]] for key in keys if key[0] in rendered_by_id], not missing
 
 
 def render_rows(plan: ReadPlan, rows: Sequence[RowValues], context: RenderContext) -> list[bytes]:
