@@ -15,7 +15,9 @@ from typing import Any
 from django.apps import apps
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import AutoField, QuerySet
+from django.db.models import AutoField, Model, QuerySet
+
+from apps.core.db.prepared_sql import execute_prepared
 
 LAST_RESERVED_ID = 1_000_000
 # The number of ids per cell. The last cell is 9006, because JavaScript integers are only exact up to 2**53.
@@ -33,6 +35,19 @@ def get_id_range() -> tuple[int, int]:
 def get_last_id_of_range(pk: int) -> int:
     """Return the last id of the range that contains an id. Ids within a range ascend in the order of creation."""
     return pk - pk % RANGE_SIZE + RANGE_SIZE - 1
+
+
+def reserve_ids(model: type[Model], count: int) -> list[int]:
+    """Return the next ids of a model's table, so that a row can refer to a row that is inserted later.
+
+    On SQLite, the caller must be in a transaction that can write.
+    """
+    table = model._meta.db_table
+    connection = connections[DEFAULT_DB_ALIAS]
+    if connection.vendor == "postgresql":
+        return [pk for (pk,) in execute_prepared(_RESERVE_SQL, [table, count])]
+    ((last,),) = execute_prepared(_RESERVE_SQLITE_SQL, [count, table])
+    return list(range(last - count + 1, last + 1))
 
 
 def iterate_old_rows(rows: QuerySet[Any], before: datetime) -> Iterator[list[int]]:
@@ -102,6 +117,9 @@ def _get_id_columns() -> dict[str, str]:
         if model.__module__.startswith("apps.") and isinstance(model._meta.pk, AutoField)
     }
 
+
+_RESERVE_SQL = "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)"
+_RESERVE_SQLITE_SQL = "UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s RETURNING seq"
 
 _ADVANCE_SQL = """
 SELECT setval(pg_get_serial_sequence(%s, %s), m.highest)

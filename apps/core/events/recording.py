@@ -130,20 +130,7 @@ def record_event(
         TransactionManagementError: No transaction is open, so the event could outlive a failed change.
         NotRegistered: The topic is not registered.
     """
-    _require_transaction()
-    registered_topic = topics[topic]
-    shop = get_current_shop()
-    versions, callbacks = _ask_audiences(shop, topic)
-    # Store and deliver texts in English, even if the current page is in another language.
-    with translation.override(formats.ENGLISH):
-        payload = {version: registered_topic.render(instance, version) for version in versions} or None
-        event = _build_event(
-            EventInput(topic, instance, changes, message), payload, shop, get_event_context(), actor=actor, at=at
-        )
-    event.save(force_insert=True)
-    for callback in callbacks:
-        callback([(event, instance)])
-    return event
+    return record_events([EventInput(topic, instance, changes, message)], actor=actor, at=at)[0]
 
 
 def record_events(

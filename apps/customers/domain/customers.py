@@ -9,10 +9,11 @@ from django.db import transaction
 from django.db.models import ProtectedError, RestrictedError
 from django.utils.translation import gettext as _
 
-from apps.core.db import prepared_sql
+from apps.core.db.id_sequences import reserve_ids
 from apps.core.events.recording import EventInput, apply_changes, record_event, record_events, record_secondary_events
 from apps.core.exceptions import DomainError
 from apps.core.jobs.queue import enqueue
+from apps.core.models import M
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import ReadOnlyAttrs
 from apps.customers.domain import accounts, addresses, consents
@@ -32,7 +33,6 @@ from apps.metafields.domain import write as metafields
 
 Channel = ConsentChange.Channel
 TAGS_ADDED, TAGS_REMOVED = "customer.tags_added", "customer.tags_removed"
-_SET_DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id = %s AND shop_id = %s"
 
 
 class CustomerHasOrders(DomainError):
@@ -89,11 +89,9 @@ def create_from_drafts(drafts: Sequence[CustomerDraft], *, actor: str, at: datet
         if draft.cleaned.get("password"):
             draft.customer.password = hashers.make_password(draft.cleaned["password"])
             draft.customer.state = Customer.State.ENABLED
-    if len(new_customers) == 1:
-        new_customers[0].save(force_insert=True)
-    else:
-        Customer.objects.bulk_create(new_customers)
-    _add_addresses(drafts, at)
+    new_addresses = _build_addresses(drafts, at)
+    _insert(Customer, new_customers)
+    _insert(Address, new_addresses)
     consents.record_initial_consents(
         [(draft.customer, channel) for draft in drafts for channel in draft.consent_channels], actor=actor, at=at
     )
@@ -135,31 +133,29 @@ def _set_consents(customer: Customer, cleaned: ReadOnlyAttrs, at: datetime) -> l
     return channels
 
 
-def _add_addresses(drafts: Sequence[CustomerDraft], at: datetime) -> None:
-    """Save the addresses of new customers. A customer's first address becomes the default address."""
+def _build_addresses(drafts: Sequence[CustomerDraft], at: datetime) -> list[Address]:
+    """Build the addresses of new customers. A customer's first address becomes the default address.
+
+    The addresses already have ids, so that the customers can be inserted with their default addresses.
+    """
     rows: list[Address] = []
     for draft in drafts:
         customer = draft.customer
-        new_addresses: list[Address] = [
-            addresses.build_address(customer, item, at) for item in draft.cleaned["addresses"]
-        ]
-        customer.written_related = {"addresses": new_addresses}
-        rows += new_addresses
+        own = [addresses.build_address(customer, item, at) for item in draft.cleaned["addresses"]]
+        customer.written_related = {"addresses": own}
+        rows += own
+    for row, pk in zip(rows, reserve_ids(Address, len(rows)) if rows else (), strict=True):
+        row.pk = pk
+        if row.customer.default_address_id is None:
+            row.customer.default_address = row
+    return rows
+
+
+def _insert(model: type[M], rows: Sequence[M]) -> None:
     if len(rows) == 1:
         rows[0].save(force_insert=True)
-    elif rows:
-        Address.objects.bulk_create(rows)
-    # The customer versions need not change, because no client has read customers that this transaction inserted.
-    defaults = []
-    for row in rows:
-        customer = row.customer
-        if customer.default_address_id is None:
-            customer.default_address = row
-            defaults.append((row.pk, customer.pk, customer.shop_id))
-    if len(defaults) == 1:
-        prepared_sql.execute_prepared(f"{_SET_DEFAULT} RETURNING id", defaults[0])
     else:
-        prepared_sql.execute_many(_SET_DEFAULT, defaults)
+        model._default_manager.bulk_create(rows)
 
 
 @transaction.atomic
