@@ -20,9 +20,11 @@ from pytest_django import Settings
 
 from apps.catalog.models import Product, Variant
 from apps.content.models import ScriptTag
-from apps.core.db.id_sequences import LAST_RESERVED_ID, RANGE_SIZE, initialize_sequences
+from apps.core.db.compiled_queries import CompiledQuery
+from apps.core.db.id_sequences import LAST_RESERVED_ID, RANGE_SIZE, initialize_sequences, reserve_ids
 from apps.core.db.prepared_sql import MANY_ROWS
 from apps.core.events.models import Event
+from apps.core.events.recording import record_event
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import all_shops_scope, get_current_shop, shop_scope
@@ -219,3 +221,27 @@ def test_a_column_refuses_what_it_refuses_of_one_row(shop: Shop, count: int) -> 
         rows[1].price = Decimal(0)
         Variant.objects.bulk_create(rows)
         assert Product.objects.get(pk=product.pk).variants.count() == before + count
+
+
+@pytest.mark.both_databases
+def test_reserved_ids_are_given_to_no_other_row(api: ApiClient, shop: Shop) -> None:
+    with transaction.atomic():
+        reserved = reserve_ids(ScriptTag, 3)
+        row = factories.ScriptTagFactory.create(shop=shop, app=api.installation.app)
+        (later,) = reserve_ids(ScriptTag, 1)
+
+    assert reserved == list(range(reserved[0], reserved[0] + 3))
+    assert reserved[-1] < row.pk < later
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("number", [5, 10**17, 10**19, -(10**30), 0.1])
+def test_numbers_in_json_are_read_exactly(shop: Shop, number: float) -> None:
+    with shop_scope(shop), transaction.atomic():
+        record_event("shop/update", shop, actor="system", at=timezone.now(), changes={"number": [None, number]})
+        query = CompiledQuery(lambda: Event.objects.order_by("-pk").values_list("changes", "payload")[:1])
+
+        ((changes, payload),) = query.fetch()
+
+    assert changes == {"number": [None, number]}
+    assert payload is None

