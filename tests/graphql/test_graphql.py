@@ -1,4 +1,5 @@
 import json
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -13,6 +14,7 @@ from apps.webhooks.domain import subscriptions
 from apps.webhooks.models import Subscription
 from tests.samples.graphql import CREATE
 from tests.support.api_client import ApiClient, ClientWith
+from tests.support.function_calls import count_calls
 from tests.support.graphql_client import execute, get_data, get_error_codes
 from tests.support.types import JsonObject
 
@@ -198,7 +200,7 @@ def test_points_are_returned_for_missing_objects(api: ApiClient, rate_limited: T
         (102, 2, 1997),
         (12, 11, 1986),
         (1, 1, 1985),
-        (0, 0, 1985),
+        (11, 11, 1974),
         (1, 1, 1999),
     ]
     assert api.get("shop.json")["X-Platform-Shop-Api-Call-Limit"] == "1/40"
@@ -240,6 +242,72 @@ def test_documents_that_ask_too_much_are_refused(api: ApiClient) -> None:
     ]
     assert get_cost(results[0])[:2] == (1008, None)
     assert "errors" not in cheap
+
+
+REPEATED_FIELD = "{ " + "shop{id} " * 550 + "}"
+INTROSPECTION = "__schema { types { name fields { name type { name } args { name } } } }"
+MANY_INTROSPECTIONS = "{ " + " ".join(f"a{n}: {INTROSPECTION}" for n in range(60)) + " }"
+
+
+def test_the_cost_of_validation_is_limited_and_charged(api: ApiClient, rate_limited: TimeMachineFixture) -> None:
+    results = [
+        execute(api, REPEATED_FIELD),
+        execute(api, "{ " + " ".join(f"a{n}: shop {{ id }}" for n in range(251)) + " }"),
+        execute(api, "{ " + " ".join(f"unknown{n}" for n in range(2001)) + " }"),
+        execute(api, f'{{ node(id: "{"x" * 200_000}") {{ id }} }}'),
+        execute(api, "{ " + " ".join(f"unknown{n}" for n in range(1999)) + " }"),
+    ]
+
+    assert [get_error_codes(result)[0] for result in results] == [*["MAX_COST_EXCEEDED"] * 4, "undefinedField"]
+    # 2,202 tokens cost 22 points, in addition to the point that every document costs.
+    assert [get_cost(result) for result in (results[0], results[4])] == [(22, None, 1977), (20, None, 1953)]
+
+
+def test_repeated_fields_are_not_all_compared(api: ApiClient) -> None:
+    few, many = (
+        count_calls(partial(execute, api, "{ " + "shop{id} " * times + "}" + " " * 4_000)) for times in (275, 550)
+    )
+
+    assert many < 3 * few
+    assert many < 500_000
+
+
+def test_each_id_of_nodes_costs_a_point(api: ApiClient, rate_limited: TimeMachineFixture) -> None:
+    query = "query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on App { installation { id } } } }"
+    found, missing = (f"gid://platform/App/{app}" for app in (api.installation.app_id, 1))
+
+    assert get_cost(execute(api, query, {"ids": [found] * 3 + [missing] * 47}))[:2] == (100, 6)
+
+
+def test_introspection_costs_points(api: ApiClient, rate_limited: TimeMachineFixture) -> None:
+    full = execute(api, get_introspection_query())
+    once = execute(api, f"{{ {INTROSPECTION} }}")
+    fragment = execute(api, f"{{ ...f }} fragment f on QueryRoot {{ {INTROSPECTION} }}")
+    many = execute(api, MANY_INTROSPECTIONS)
+    lists = execute(
+        api, "{ __schema { types { " + " ".join(f"a{n}: enumValues {{ name }}" for n in range(60)) + " } } }"
+    )
+    deep = execute(api, "{ __schema { types { " + "ofType { " * 13 + "name" + " }" * 16)
+
+    assert "errors" not in full
+    assert [get_cost(result)[:2] for result in (once, fragment)] == [(75, 75)] * 2
+    assert get_cost(full)[0] < 500
+    assert [get_error_codes(result)[0] for result in (many, lists)] == ["MAX_COST_EXCEEDED"] * 2
+    assert get_error_codes(deep) == ["MAX_DEPTH_EXCEEDED"]
+
+
+def test_a_document_is_parsed_and_validated_once(api: ApiClient) -> None:
+    query = get_introspection_query() + "# Only this test executes this document."
+
+    first, second = (count_calls(lambda: execute(api, query)) for _ in range(2))
+    invalid = [execute(api, "{ shop { missing } }") for _ in range(2)]
+    other_version = execute(api.at("2024-10"), '{ webhookSubscriptions(first: 1, uri: "x") { nodes { id } } }')
+    newest = execute(api, '{ webhookSubscriptions(first: 1, uri: "x") { nodes { id } } }')
+
+    assert second < first - 20_000
+    assert [get_error_codes(result) for result in invalid] == [["undefinedField"]] * 2
+    assert get_error_codes(other_version) == ["argumentNotAccepted"]
+    assert "errors" not in newest
 
 
 # --- errors ---

@@ -1,8 +1,10 @@
-"""Limit the number of tokens, the cost, the depth and the number of fields of a document.
+"""Limit the cost, the depth and the number of fields of a document.
 
 A field that returns an object costs 1 point, and a mutation costs 10 points. A connection costs 2 points plus the cost
-of one row times ``first`` or ``last``. Scalars and introspection are free. The maximum cost is deducted before
-execution (``throttling.spend_points``). Unused points are restored afterwards.
+of one row times ``first`` or ``last``. ``nodes`` costs 1 point per ID. An introspection list costs 10 points plus twice
+the cost of one object. Scalars are free. Each hundred tokens of the document cost 1 point, which is deducted before
+validation. The maximum cost of the fields is deducted before execution (``throttling.spend_points``). Unused points are
+restored afterwards.
 
 The depth and the fields are limited while the cost is computed. Strawberry's ``QueryDepthLimiter`` and
 ``MaxAliasesLimiter`` visit a fragment again for each spread, so a short document could occupy a process forever.
@@ -11,7 +13,6 @@ The depth and the fields are limited while the cost is computed. Strawberry's ``
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -23,28 +24,37 @@ from graphql import (
     GraphQLNamedType,
     GraphQLSchema,
     OperationDefinitionNode,
+    SchemaMetaFieldDef,
     SelectionSetNode,
+    TypeMetaFieldDef,
     get_named_type,
+    get_nullable_type,
     get_operation_ast,
+    is_introspection_type,
     is_leaf_type,
+    is_list_type,
 )
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 from graphql.language import FragmentSpreadNode, InlineFragmentNode
-from strawberry.extensions import MaxTokensLimiter, SchemaExtension
+from strawberry.extensions import SchemaExtension
 from strawberry.types.execution import ExecutionResult
 
 from apps.core.graphql.caller import Caller
+from apps.core.graphql.documents import MAX_FIELDS, DocumentValidator
 from apps.core.graphql.errors import INVALID_VARIABLE, MAX_COST_EXCEEDED, THROTTLED, get_unexpected_error, graphql_error
 from apps.core.rest.requests import throttling
 
-MAX_TOKENS = 5_000
 MAX_DEPTH = 15
-MAX_FIELDS = 2_000
 MAX_COST = 1_000
 MUTATION_COST = 10
 CONNECTION_COST = 2
+TOKENS_PER_POINT = 100
+# The rows of an introspection list are cheap, and their number depends only on the schema.
+INTROSPECTION_LIST_COST = 10
+INTROSPECTION_ROWS = 2
 # The fields of a connection that contain its rows.
 _LIST_FIELDS = frozenset({"edges", "nodes"})
+_INTROSPECTION_FIELDS = {"__schema": SchemaMetaFieldDef, "__type": TypeMetaFieldDef}
 
 
 class CostLimiter(SchemaExtension):
@@ -54,6 +64,15 @@ class CostLimiter(SchemaExtension):
     actual: int | None = None
     points: throttling.PointsState | None = None
     _measure: "CostCalculator | None" = None
+
+    def on_validate(self) -> Iterator[None]:
+        """Deduct the points for the tokens, or skip the validation."""
+        self.requested = self._document_cost
+        if self.requested:
+            self.points = self._spend(self.requested)
+            if not self.points.admitted:
+                self.execution_context.pre_execution_errors = [graphql_error("Throttled", THROTTLED)]
+        yield
 
     def on_execute(self) -> Iterator[None]:
         """Execute a valid document within the limits, or return errors. An exception rolls back all mutations."""
@@ -71,7 +90,7 @@ class CostLimiter(SchemaExtension):
             if changes and defects:
                 raise defects[0]
         assert self._measure is not None
-        self.actual = self._measure.compute_actual(result.data or {})
+        self.actual = self._document_cost + self._measure.compute_actual(result.data or {})
         self.points = self._spend(self.actual - self.requested)
 
     def get_results(self) -> dict[str, Any]:
@@ -87,6 +106,13 @@ class CostLimiter(SchemaExtension):
                 },
             }
         }
+
+    @property
+    def _document_cost(self) -> int:
+        """Return the points for parsing and validating the document."""
+        document = self.execution_context.graphql_document
+        assert document is not None
+        return document.token_count // TOKENS_PER_POINT
 
     def _admit(self) -> list[GraphQLError] | None:
         context = self.execution_context
@@ -106,14 +132,14 @@ class CostLimiter(SchemaExtension):
         }
         try:
             self._measure = CostCalculator(schema, operation, fragments, variables)
-            self.requested = self._measure.compute_maximum()
+            self.requested = self._document_cost + self._measure.compute_maximum()
         except GraphQLError as error:
             return [error]
         if self.requested > MAX_COST:
             message = f"Query cost is {self.requested}, which exceeds the single query max cost limit ({MAX_COST})."
             return [graphql_error(message, MAX_COST_EXCEEDED, cost=self.requested, maxCost=MAX_COST)]
-        # ``execute_document`` has already deducted one point.
-        self.points = self._spend(self.requested - 1)
+        # ``execute_document`` has already deducted one point, and ``on_validate`` the points for the tokens.
+        self.points = self._spend(self.requested - self._document_cost - 1)
         return None if self.points.admitted else [graphql_error("Throttled", THROTTLED)]
 
     def _spend(self, points: int) -> throttling.PointsState:
@@ -121,7 +147,7 @@ class CostLimiter(SchemaExtension):
         return throttling.spend_points(points, app_id=caller.access.installation.app_id, shop=caller.shop)
 
 
-LIMITS = (partial(MaxTokensLimiter, MAX_TOKENS), CostLimiter)
+LIMITS = (CostLimiter, DocumentValidator)
 
 
 def _variable_problem(error: GraphQLError) -> dict[str, object]:
@@ -156,6 +182,7 @@ class CostCalculator:
 
     def compute_actual(self, data: Mapping[str, Any]) -> int:
         """Return the actual cost of the response. No limits apply, because the response already exists."""
+        self._visited_fields = 0
         return self._cost([self._operation.selection_set], self._root, depth=1, rows=1, data=data)
 
     @property
@@ -182,16 +209,31 @@ class CostCalculator:
             if is_leaf_type(type_) or (data is not None and data.get(key) is None):
                 continue
             own_cost = _get_own_cost(parent, selected.node.name.value, type_)
-            are_rows = parent.name.endswith("Connection") and selected.node.name.value in _LIST_FIELDS
             below = self._count(selected) if type_.name.endswith("Connection") else rows
+            if is_introspection_type(type_):
+                unit = self._cost(selected.selections, type_, depth=depth + 1, rows=rows, data=None)
+                is_list = is_list_type(get_nullable_type(selected.definition.type))
+                total += INTROSPECTION_LIST_COST + INTROSPECTION_ROWS * unit if is_list else own_cost + unit
+                continue
+            maximum = self._get_maximum_rows(parent, selected, rows)
             if data is None:
                 unit = own_cost + self._cost(selected.selections, type_, depth=depth + 1, rows=below, data=None)
-                total += unit * (rows if are_rows else 1)
+                total += unit * maximum
                 continue
             values = data[key] if isinstance(data[key], list) else [data[key]]
-            for value in values if are_rows else values[:1]:
-                total += own_cost + self._cost(selected.selections, type_, depth=depth + 1, rows=below, data=value)
+            for value in values[:maximum]:
+                if value is not None:
+                    total += own_cost + self._cost(selected.selections, type_, depth=depth + 1, rows=below, data=value)
         return total
+
+    def _get_maximum_rows(self, parent: GraphQLNamedType, selected: "_SelectedField", rows: int) -> int:
+        """Return the maximum number of objects that cost points: the rows of a list, otherwise one."""
+        name = selected.node.name.value
+        if parent.name.endswith("Connection") and name in _LIST_FIELDS:
+            return rows
+        if parent is self._schema.query_type and name == "nodes":
+            return len(get_argument_values(selected.definition, selected.node, self._variables)["ids"])
+        return 1
 
     def _fields(
         self, selections: Iterable[SelectionSetNode], parent: GraphQLNamedType, *, bounded: bool
@@ -211,11 +253,11 @@ class CostCalculator:
     def _flatten_fields(
         self, selection_sets: Iterable[SelectionSetNode], parent: GraphQLNamedType, spread_fragments: set[str]
     ) -> Iterator[tuple[FieldNode, GraphQLField]]:
-        """Yield the fields, including the fields of fragments but not introspection fields."""
+        """Yield the fields, including the fields of fragments but not ``__typename``."""
         for selections in selection_sets:
             for node in selections.selections:
                 if isinstance(node, FieldNode):
-                    definition = getattr(parent, "fields", {}).get(node.name.value)
+                    definition = self._get_definition(parent, node.name.value)
                     if definition is not None:
                         yield node, definition
                     continue
@@ -231,6 +273,11 @@ class CostCalculator:
                 condition = container.type_condition
                 kind = parent if condition is None else self._schema.type_map[condition.name.value]
                 yield from self._flatten_fields([container.selection_set], kind, spread_fragments)
+
+    def _get_definition(self, parent: GraphQLNamedType, name: str) -> GraphQLField | None:
+        if parent is self._schema.query_type and name in _INTROSPECTION_FIELDS:
+            return _INTROSPECTION_FIELDS[name]
+        return getattr(parent, "fields", {}).get(name)
 
     def _count(self, selected: _SelectedField) -> int:
         """Return the number of rows that a connection requests. The connection itself reports invalid arguments."""
