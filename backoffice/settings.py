@@ -282,7 +282,7 @@ CACHES: dict[str, dict[str, Any]] = {
             "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
         }
         if CACHE_URL
-        else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+        else {"BACKEND": "backoffice.configuration.caches.ProcessCache", "LOCATION": DATA_DIR / "cache"}
     )
 }
 
@@ -310,6 +310,7 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_ADAPTER = "apps.staff.accounts.adapter.StaffAccountAdapter"
+# Passwords have other limits (apps/staff/accounts/login_limits.py). "login_failed" limits codes of a second factor.
 ACCOUNT_RATE_LIMITS = {"login_failed": "30/m/ip,5/5m/key", "login": "60/m/ip"}
 ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_PREVENT_ENUMERATION = True

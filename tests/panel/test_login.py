@@ -67,7 +67,7 @@ def test_the_sixth_attempt_has_to_wait_even_with_the_right_password(client: Clie
 
     locked = log_in(client)
 
-    assert (locked.status_code, locked.headers["Retry-After"]) == (429, "300")
+    assert (locked.status_code, locked.headers["Retry-After"]) == (429, "60")
     assert client.get(HOME).status_code == 302
     with shop_scope(shop):
         events = Event.objects.filter(topic__startswith="staff/login").order_by("id")
@@ -333,6 +333,16 @@ def test_the_password_alone_does_not_reauthenticate(client: Client, totp_secret:
     assert not any(code in html for code in codes)
     client.post("/accounts/2fa/reauthenticate/", {"code": codes[0]})
     assert codes[1] in client.get("/accounts/2fa/recovery-codes/").content.decode()
+
+
+def test_the_setup_code_does_not_work_again(client: Client, member: User) -> None:
+    log_in(client)
+    client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    code = get_totp_code(client.get("/accounts/2fa/totp/activate/").context["form"].secret)
+    client.post("/accounts/2fa/totp/activate/", {"code": code})
+
+    assert Authenticator.objects.filter(user=member, type=Authenticator.Type.TOTP).exists()
+    assert not can_log_in(code)
 
 
 def test_failed_logins_are_counted_for_every_host_and_port(client: Client, member: User) -> None:

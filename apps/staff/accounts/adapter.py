@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -6,9 +7,8 @@ from allauth.mfa.adapter import DefaultMFAAdapter
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
-from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone, translation
 from django.utils.translation import gettext_noop
 
@@ -21,6 +21,7 @@ from apps.core.i18n import formats
 from apps.core.tenancy.models import Membership, User
 from apps.core.tenancy.read_only import writable_shops
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.staff.accounts import login_limits
 
 # Messages that this project translates into formal German, because allauth's own translation is informal.
 ALLAUTH_MESSAGES = (
@@ -75,10 +76,6 @@ class StaffAccountAdapter(DefaultAccountAdapter):
         user, _, token = key.partition("-")
         return f"{settings.BASE_URL}{get_global_url('account_reset_password_from_key', user, token)}"
 
-    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """Return a cache key with only the email address. allauth would add the host, which clients can forge."""
-        return str(credentials.get("email", "")).lower()
-
     def add_message(self, request: HttpRequest, level: int, *args: Any, **kwargs: Any) -> None:
         template = kwargs.get("message_template") or (args[0] if args else None)
         if template not in _SILENT:
@@ -86,16 +83,25 @@ class StaffAccountAdapter(DefaultAccountAdapter):
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Refuse the login after too many failures, and record the first refusal in the audit log."""
-        try:
-            super().pre_authenticate(request, **credentials)
-        except ValidationError:
-            email = str(credentials.get("email", "")).lower()
+        email = _get_email(credentials)
+        if not login_limits.count_attempt(request, email):
             if is_first_call(f"login-locked:{email}", LOCK_NOTED_SECONDS):
                 record_login_event(request, email, "staff/login_locked")
-            raise
+            raise self.validation_error("too_many_login_attempts")
+
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> AbstractBaseUser | None:
+        user: AbstractBaseUser | None = super().authenticate(request, **credentials)
+        if user is not None:
+            login_limits.restore_attempt(request, _get_email(credentials))
+        return user
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
-        record_login_event(request, str(credentials.get("email", "")), "staff/login_failed")
+        record_login_event(request, _get_email(credentials), "staff/login_failed")
+
+    def post_login(self, request: HttpRequest, user: User, **options: Any) -> HttpResponseBase:
+        response: HttpResponseBase = super().post_login(request, user, **options)
+        login_limits.remember_device(request, response, user.email.lower())
+        return response
 
     def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict[str, Any]]:
         methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
@@ -119,9 +125,13 @@ class SecondFactorAdapter(DefaultMFAAdapter):
         return encrypted_fields.decrypt(encrypted_text) if is_encrypted else encrypted_text
 
 
+def _get_email(credentials: Mapping[str, Any]) -> str:
+    return str(credentials.get("email", "")).lower()
+
+
 def record_login_event(request: HttpRequest, email: str, topic: str) -> None:
     """Record a login event with the actor ``system`` in every writable shop of the user."""
-    user = User.objects.filter(email=email.lower()).first()
+    user = User.objects.filter(email=email).first()
     if user is None:
         return
     with all_shops_scope():

@@ -8,6 +8,7 @@ from typing import Any, cast
 from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.account.views import LoginView as AllauthLoginView
 from allauth.account.views import PasswordResetView as AllauthPasswordResetView
+from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.views import ActivateTOTPView as AllauthActivateTOTPView
 from allauth.mfa.utils import is_mfa_enabled
 from allauth.mfa.webauthn.views import AddWebAuthnView as AllauthAddWebAuthnView
@@ -27,6 +28,7 @@ from apps.core.i18n import formats
 from apps.core.tenancy import sessions
 from apps.core.tenancy.models import User
 from apps.core.tenancy.staff_access import get_accessible_shops
+from apps.staff.accounts.login_limits import RETRY_AFTER_SECONDS
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +43,7 @@ class LoginView(AllauthLoginView):
         response: HttpResponse = super().form_invalid(form)
         if any(error.code == "too_many_login_attempts" for error in form.non_field_errors().as_data()):
             response.status_code = 429
-            response.headers["Retry-After"] = "300"
+            response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
         return response
 
 
@@ -82,6 +84,13 @@ class _FirstFactor:
 
 class ActivateTOTPView(_FirstFactor, AllauthActivateTOTPView):
     kind = "totp"
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Activate the authenticator, and mark the code as used so that it does not work again at the next login."""
+        response: HttpResponse = super().form_valid(form)
+        authenticator = Authenticator.objects.get(user=cast("User", self.request.user), type=Authenticator.Type.TOTP)
+        authenticator.wrap().validate_code(form.cleaned_data["code"])
+        return response
 
 
 class AddWebAuthnView(_FirstFactor, AllauthAddWebAuthnView):
