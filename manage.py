@@ -14,6 +14,9 @@ if __name__ == "__main__":
         sys.exit(f"{sys.executable} has no Django. Run: make .venv/runs && {command}")
 
     from backoffice.configuration.env import exit_on_configuration_error
+    from backoffice.configuration.private_files import PUBLIC_COMMANDS, use_private_umask
 
+    if PUBLIC_COMMANDS.isdisjoint(sys.argv[1:2]):
+        use_private_umask()
     with exit_on_configuration_error():
         execute_from_command_line(sys.argv)

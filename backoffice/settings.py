@@ -22,6 +22,7 @@ from backoffice.configuration.admin import (  # noqa: F401 - settings too
     find_languages,
 )
 from backoffice.configuration.databases import get_database_settings, get_replica_settings
+from backoffice.configuration.private_files import make_folder_private
 from backoffice.configuration.storages import get_storage_settings
 from backoffice.observability.logs import FORMATS, LEVELS, get_logging_settings
 from backoffice.observability.sentry import configure_sentry
@@ -30,6 +31,7 @@ django_stubs_ext.monkeypatch()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.get_folder("BACKOFFICE_DATA_DIR", BASE_DIR / "var")
+make_folder_private(DATA_DIR)
 
 
 def _get_secret_key() -> str:

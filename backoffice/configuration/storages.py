@@ -8,6 +8,8 @@ from django.core.exceptions import ImproperlyConfigured
 from whitenoise.compress import Compressor
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
+from backoffice.configuration.private_files import FILE_MODE, FOLDER_MODE
+
 _OPTIONS = {"endpoint_url": "endpoint_url", "region": "region_name", "addressing_style": "addressing_style"}
 
 
@@ -18,7 +20,8 @@ def get_storage_settings(url: str, folder: Path) -> dict[str, dict[str, object]]
     secret, the machine's own credentials are used.
     """
     if not url:
-        local = {"location": str(folder)}
+        modes = {"file_permissions_mode": FILE_MODE, "directory_permissions_mode": FOLDER_MODE}
+        local = {"location": str(folder), **modes}
         return {
             "default": {"BACKEND": "apps.core.media.storage.AtomicFileStorage", "OPTIONS": local},
             "contents": {"BACKEND": "apps.core.media.storage.ContentFileStorage", "OPTIONS": local},

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from backoffice.configuration import env
+from backoffice.configuration.private_files import use_private_umask
 
 # Static files of libraries that no page uses, so they are not collected.
 IGNORED_STATIC_FILES = ["rest_framework", "xregexp", "gis"]
@@ -21,6 +22,7 @@ IGNORED_STATIC_FILES = ["rest_framework", "xregexp", "gis"]
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
+    public_umask = use_private_umask()
     with env.exit_on_configuration_error():
         import django
 
@@ -34,7 +36,9 @@ def main() -> None:
     with _finish_before_stop():
         call_command("migrate", verbosity=0)
     _report("Collecting static files …")
+    os.umask(public_umask)
     call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=IGNORED_STATIC_FILES)
+    use_private_umask()
     sys.stdout.write(_prepare_login())
 
 

@@ -6,6 +6,7 @@
 import sys
 
 from backoffice.configuration.env import exit_on_configuration_error
+from backoffice.configuration.private_files import use_private_umask
 from backoffice.entrypoints.run_all import require_port
 
 COMMAND = ["gunicorn", "-c", "python:backoffice.server.gunicorn_config", "backoffice.asgi"]
@@ -13,6 +14,7 @@ COMMAND = ["gunicorn", "-c", "python:backoffice.server.gunicorn_config", "backof
 
 def main() -> None:
     """Run gunicorn until stopped. Accepted requests are finished before the process exits."""
+    use_private_umask()
     with exit_on_configuration_error():
         require_port()
         import backoffice.server.gunicorn_config  # noqa: F401 - checks the settings

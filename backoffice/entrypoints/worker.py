@@ -13,10 +13,12 @@ from celery.apps import worker
 from celery.platforms import SecurityWarning
 
 from backoffice.configuration.env import exit_on_configuration_error
+from backoffice.configuration.private_files import use_private_umask
 
 
 def main() -> None:
     """Run the worker until stopped. Jobs in progress are finished before the process exits."""
+    use_private_umask()
     with exit_on_configuration_error():
         from django.conf import settings
 

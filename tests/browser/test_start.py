@@ -161,6 +161,16 @@ def test_the_login_page_goes_out_as_it_is(product: ProductProcess) -> None:
         assert response.headers.get("Content-Encoding") is None
 
 
+def test_the_data_folder_is_private(product: ProductProcess) -> None:
+    assert urllib.request.urlopen(f"{product.url}/accounts/login/").status == 200
+
+    data = product.folder / "data"
+    paths = [data, *data.rglob("*")]
+
+    assert {"backoffice.sqlite3", "media", "secret_key"} <= {path.name for path in paths}
+    assert [(path, oct(path.stat().st_mode)) for path in paths if path.stat().st_mode & 0o077] == []
+
+
 def test_a_start_can_be_interrupted(product: ProductProcess) -> None:
     assert product.interrupted_output.splitlines()[-3:] == ["Creating the demo shop …", "", "Stopped."]
 

@@ -98,10 +98,10 @@ class ContentFileStorage(FileSystemStorage):
 def _open_for_writing(path: str) -> int:
     """Open a file for writing, but do not truncate the file, because another writer may be writing the same bytes."""
     try:
-        return os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+        return os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
-        return os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)  # noqa: PTH103, PTH120
+        return os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
 
 
 def _get_partial_path(path: str) -> str:
