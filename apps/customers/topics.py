@@ -17,7 +17,7 @@ from apps.core.types import Attrs, Schema
 from apps.customers.api.customers import CustomerSerializer
 from apps.customers.domain import personal_data
 from apps.customers.domain.customers import TAGS_ADDED, TAGS_REMOVED
-from apps.customers.domain.merge import MERGE_TOPIC as MERGED
+from apps.customers.domain.lookup import MERGE_TOPIC as MERGED
 from apps.customers.domain.privacy_webhooks import DATA_REQUEST, REDACT
 from apps.customers.models import Customer
 

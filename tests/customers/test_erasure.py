@@ -16,16 +16,17 @@ from apps.core.events.models import Event
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
 from apps.core.privacy import check_declarations, get_personal_fields
+from apps.core.rest.models import IdempotencyKey
 from apps.core.tenancy.models import App, SavedView, Shop
 from apps.core.tenancy.scope import shop_scope
-from apps.customers.domain import personal_data, search_columns
+from apps.customers.domain import customers, personal_data, search_columns
 from apps.customers.domain.fields import EDITABLE_FIELDS
 from apps.customers.models import Customer
 from apps.fulfillment.models import FulfillmentOrder, MerchantRequest, PullAttempt
 from apps.imports_exports.domain import dry_run, exports, imports
 from apps.imports_exports.models import Import, ImportedRow
 from apps.orders.domain import updates
-from apps.orders.models import Comment, Order
+from apps.orders.models import Comment, Order, Transaction
 from apps.webhooks.models import Attempt, Delivery, Endpoint, Payload, Pending
 from tests.customers.test_accounts import get_activation_link
 from tests.support.api_client import ApiClient, ClientWith
@@ -280,6 +281,31 @@ def test_an_erasure_leaves_nothing_of_the_person(
     assert find_columns() == []
     assert find_files(stored, *get_database_files()) == []
     assert not any(word in caplog.text.lower() for word in WORDS)
+
+
+def find_stored_responses() -> list[str]:
+    """Return the paths of the requests with stored responses that contain the word."""
+    rows = IdempotencyKey.objects.order_by("pk").values_list("path", "body")
+    return [path for path, body in rows if WORD.encode() in bytes(body).lower()]
+
+
+def test_a_deletion_clears_the_stored_responses(client_with: ClientWith, shop: Shop) -> None:
+    api = client_with(*ALL_SCOPES)
+    customer_id, order_id = fill_through_the_interface(api)
+    other = {"customer": {"email": "other@example.com"}}
+    api.post("customers.json", other, Idempotency_Key="other")
+    by: JsonObject = {"actor": "staff:1", "at": timezone.now()}
+
+    with shop_scope(shop):
+        assert len(find_stored_responses()) > 5
+        # An order that was paid through a gateway cannot be deleted.
+        Transaction.objects.filter(order=order_id).update(gateway="manual")
+        updates.delete_order(Order.objects.get(pk=order_id), **by)
+        customers.delete_customer(Customer.objects.get(pk=customer_id), **by)
+
+        assert find_stored_responses() == []
+    replay = api.post("customers.json", other, Idempotency_Key="other")
+    assert replay.json()["customer"]["email"] == "other@example.com"
 
 
 def _holds(model: type[models.Model], column: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 from django.db import connection, connections, transaction
-from django.db.models import Model, Q, QuerySet
+from django.db.models import CASCADE, Model, Q, QuerySet
 
 from apps.core.events.models import Event
 from apps.core.events.recording import HIDDEN_VALUE
@@ -100,8 +100,11 @@ def _postgresql() -> list[str]:
     ]
 
 
+RedactionHook = Callable[[type[Model], Collection[int], "QuerySet[Event]"], None]
 # Functions that are called with the redacted rows and their events, e.g. to clear stored responses.
-redaction_hooks = Registry[str, Callable[[type[Model], Collection[int], "QuerySet[Event]"], None]]("redaction hooks")
+redaction_hooks = Registry[str, RedactionHook]("redaction hooks")
+# Functions that are called with rows that are about to be deleted. Events and deliveries of the rows remain.
+deletion_hooks = Registry[str, RedactionHook]("deletion hooks")
 _BATCH = 500
 
 
@@ -123,6 +126,26 @@ def redact_events(model: type[Model], ids: Collection[int]) -> None:
             events.filter(actor__startswith="customer:").update(address=None)
             if columns:
                 Event.objects.filter(pk__in=_find_events_with_values(events, columns)).update(changes={})
+
+
+def clear_copies(model: type[Model], ids: Collection[int]) -> None:
+    """Clear copies of the personal data of rows that are about to be deleted, because no erasure finds them later."""
+    deleted_ids: dict[type[Model], Collection[int]] = {model: ids}
+    for related, name in _get_dependents(model):
+        if get_personal_fields(related) or any(get_personal_fields(child) for child, _ in _get_dependents(related)):
+            rows = related._default_manager.filter(**{f"{name}__in": ids})
+            deleted_ids[related] = list(rows.values_list("pk", flat=True))
+    for kind, row_ids in deleted_ids.items():
+        if row_ids:
+            events = Event.objects.filter(subject_type=kind._meta.label_lower, subject_id__in=row_ids)
+            for hook in deletion_hooks.values():
+                hook(kind, row_ids, events)
+
+
+def _get_dependents(model: type[Model]) -> list[tuple[type[Model], str]]:
+    """Return the models with rows that are deleted with a row of this model, and the names of their foreign keys."""
+    relations = [relation for relation in model._meta.related_objects if relation.on_delete is CASCADE]
+    return [(relation.related_model, relation.field.name) for relation in relations]
 
 
 def clear_payloads(events: QuerySet[Event]) -> int:

@@ -1,4 +1,5 @@
-from apps.core.events.redaction import redaction_hooks
+from apps.core.events.redaction import deletion_hooks, redaction_hooks
 from apps.core.rest.requests.idempotency import redact_stored_responses
 
 redaction_hooks.add(redact_stored_responses)
+deletion_hooks.add(redact_stored_responses)

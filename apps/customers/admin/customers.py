@@ -49,6 +49,7 @@ from apps.customers.admin.changelist_search import (
 from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
 from apps.customers.domain import accounts, customers, erasure, merge, merge_rules, personal_data
+from apps.customers.domain.lookup import get_merged_ids
 from apps.customers.models import NEVER_ORDERED, Customer
 from apps.metafields.admin.inline import MetafieldInline
 
@@ -354,4 +355,4 @@ def _customer_figure(request: HttpRequest) -> dashboard.Figure:
 
 
 dashboard.cards.add(dashboard.Card(gettext_lazy("Customers"), "group", VIEW, Customer, _customer_figure, order=40))
-former_ids.register(Customer, merge.get_merged_ids)
+former_ids.register(Customer, get_merged_ids)

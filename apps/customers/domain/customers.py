@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from apps.core.db.id_sequences import reserve_ids
 from apps.core.events.recording import EventInput, apply_changes, record_event, record_events, record_secondary_events
+from apps.core.events.redaction import clear_copies
 from apps.core.exceptions import DomainError
 from apps.core.jobs.queue import enqueue
 from apps.core.models import M
@@ -20,7 +21,7 @@ from apps.customers.domain import accounts, addresses, consents
 from apps.customers.domain.consents import Consent, apply_consent_change, get_consent
 from apps.customers.domain.contact_normalization import build_email_key
 from apps.customers.domain.fields import EDITABLE_FIELDS, IDENTIFYING_FIELDS, MARKS
-from apps.customers.domain.lookup import lock_customer
+from apps.customers.domain.lookup import get_merged_ids, lock_customer
 from apps.customers.domain.search_columns import (
     build_own_text,
     build_search_text,
@@ -249,6 +250,7 @@ def delete_customer(customer: Customer, *, actor: str, at: datetime) -> None:
     if customer.orders_count:
         raise CustomerHasOrders
     record_event("customers/delete", customer, actor=actor, at=at)
+    clear_copies(Customer, [customer.pk, *get_merged_ids(customer.pk)])
     try:
         customer.delete()
     except (ProtectedError, RestrictedError):

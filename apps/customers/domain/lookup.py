@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from apps.core.db.row_locks import get_for_update
+from apps.core.events.models import Event
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import Message, define_message
 from apps.core.tenancy.scope import get_current_shop
@@ -23,6 +24,8 @@ from apps.customers.domain.contact_normalization import (
 )
 from apps.customers.domain.search_columns import get_address_texts, rebuild_search_columns
 from apps.customers.models import SEARCH_COLUMNS, Customer
+
+MERGE_TOPIC = "customers/merge"
 
 
 class BeingErased(DomainError):
@@ -42,6 +45,20 @@ def raise_if_being_erased(customer: Customer) -> None:
     """Refuse to change a locked customer during an erasure, which would miss data that is added now."""
     if customer.erasing_at is not None:
         raise BeingErased(_("is being erased. Try again when the personal data has been erased"))
+
+
+def get_merged_ids(customer_id: int) -> list[int]:
+    """Return the ids of all customers that were merged into a customer, directly or through an earlier merge."""
+    merged_ids: list[int] = []
+    current_ids = [customer_id]
+    while current_ids:
+        merge_changes = Event.objects.filter(
+            topic=MERGE_TOPIC, subject_type=Customer._meta.label_lower, subject_id__in=current_ids
+        ).values_list("changes", flat=True)
+        current_ids = [changes["merged_customer_id"][0] for changes in merge_changes if "merged_customer_id" in changes]
+        current_ids = [pk for pk in current_ids if pk not in merged_ids]
+        merged_ids += current_ids
+    return merged_ids
 
 
 def touch_customer(customer: Customer, *, excluded_ids: Collection[int] = ()) -> None:

@@ -17,7 +17,6 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.core.events.models import Event
 from apps.core.events.recording import apply_changes, record_event
 from apps.core.exceptions import RowDeleted
 from apps.core.i18n.messages import define_message, define_text
@@ -28,7 +27,7 @@ from apps.core.registry import Registry
 from apps.customers.domain import consents, merge_rules
 from apps.customers.domain.consents import Channel, get_consent
 from apps.customers.domain.customers import record_tag_changes
-from apps.customers.domain.lookup import BeingErased, raise_if_being_erased
+from apps.customers.domain.lookup import MERGE_TOPIC, BeingErased, get_merged_ids, raise_if_being_erased
 from apps.customers.domain.merge_rules import Choices, MergeRefused, Side
 from apps.customers.domain.search_columns import get_address_texts, rebuild_search_columns
 from apps.customers.models import SEARCH_COLUMNS, Address, ConsentChange, Customer, Invitation
@@ -40,7 +39,7 @@ _ERASED = define_message(
 )
 _SAME_CUSTOMER = define_text("customers.same_customer", "Choose two different customers to merge.")
 
-MERGE_TASK, MERGE_TOPIC = "customers.merge_customers", "customers/merge"
+MERGE_TASK = "customers.merge_customers"
 # A customer with more rows than this is merged by a worker, in batches of this size.
 BATCH_SIZE = 250
 _UNFINISHED = (Job.State.WAITING, Job.State.RUNNING)
@@ -117,20 +116,6 @@ def find_merge_job(customer_id: int) -> Job | None:
     return (
         Job.objects.filter(involved, state__in=_UNFINISHED, task__in=get_all_names(MERGE_TASK)).order_by("pk").first()
     )
-
-
-def get_merged_ids(customer_id: int) -> list[int]:
-    """Return the ids of all customers that were merged into a customer, directly or through an earlier merge."""
-    merged_ids: list[int] = []
-    current_ids = [customer_id]
-    while current_ids:
-        merge_changes = Event.objects.filter(
-            topic=MERGE_TOPIC, subject_type=Customer._meta.label_lower, subject_id__in=current_ids
-        ).values_list("changes", flat=True)
-        current_ids = [changes["merged_customer_id"][0] for changes in merge_changes if "merged_customer_id" in changes]
-        current_ids = [pk for pk in current_ids if pk not in merged_ids]
-        merged_ids += current_ids
-    return merged_ids
 
 
 def run_merge_job(job: Job, **arguments: Any) -> None:

@@ -26,10 +26,11 @@ from apps.core.privacy import build_mention_filter, get_blank_values
 from apps.core.registry import Registry
 from apps.core.tenancy.models import SavedView
 from apps.core.types import Attrs
-from apps.customers.domain import consents, merge, privacy_webhooks, search_columns
+from apps.customers.domain import consents, privacy_webhooks, search_columns
 from apps.customers.domain.addresses import COLUMNS
 from apps.customers.domain.consents import Channel, Consent
 from apps.customers.domain.fields import EDITABLE_FIELDS, IDENTIFYING_FIELDS
+from apps.customers.domain.lookup import get_merged_ids
 from apps.customers.models import Address, ConsentState, Customer, Invitation
 from apps.metafields.models import Metafield
 
@@ -264,5 +265,5 @@ def _erase_mentions(customer: Customer) -> None:
 
 def _erase_records(customer: Customer) -> None:
     """Remove personal data from events and their payloads. The events remain in the audit log."""
-    redact_events(Customer, [customer.pk, *merge.get_merged_ids(customer.pk)])
+    redact_events(Customer, [customer.pk, *get_merged_ids(customer.pk)])
     redact_events(Metafield, list(_get_metafields(customer).values_list("pk", flat=True)))

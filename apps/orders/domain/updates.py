@@ -12,6 +12,7 @@ from django.db import models, transaction
 from django.utils.translation import gettext as _
 
 from apps.core.events.recording import apply_changes, record_event
+from apps.core.events.redaction import clear_copies
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK, INVALID, too_long
 from apps.core.tenancy.scope import get_current_shop
@@ -131,6 +132,7 @@ def delete_order(order: Order, *, actor: str, at: datetime) -> None:
         raise OrderNotDeletable(_("An order that was paid through a gateway cannot be deleted"))
     lines = get_line_items(order)
     record_event("orders/delete", order, actor=actor, at=at)
+    clear_copies(Order, [order.pk])
     order_id, customer_id, counted = order.pk, order.customer_id, order.units_counted
     order.delete()
     customer_totals.remove_order_from_customer(order_id, customer_totals.get_spent_amount(order), customer_id)

@@ -136,9 +136,14 @@ def _replay(row: IdempotencyKey, fingerprint: str, restore: Rewrite) -> HttpResp
 
 
 def redact_stored_responses(model: type[Model], ids: Collection[int], events: QuerySet[Event]) -> None:
-    """Replace each stored response with an empty object if its request created or changed one of these rows."""
+    """Replace each stored response with an empty object if its request created or changed one of these rows.
+
+    Rows that are about to be deleted are included, because later no erasure would find them.
+    """
     plural, row_ids = str(model._meta.verbose_name_plural).replace(" ", "_"), {str(pk) for pk in ids}
-    responses = IdempotencyKey.objects.filter(path__contains=f"/{plural}/").exclude(status=0).values_list("pk", "path")
+    # Compare a single ID in the database, because a shop may have many stored responses.
+    beginning = f"/{plural}/{next(iter(row_ids)) if len(row_ids) == 1 else ''}"
+    responses = IdempotencyKey.objects.filter(path__contains=beginning).exclude(status=0).values_list("pk", "path")
     affected = [
         pk
         for pk, path in responses
