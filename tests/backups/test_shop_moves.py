@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from django.test import override_settings
 from django.utils import timezone
 from pytest_django import Settings
 
+from apps.backups.domain.manifests import digest_file
 from apps.backups.domain.shop_archive import schema
 from apps.backups.domain.shop_archive.export import stream_rows
 from apps.catalog.domain import products
@@ -146,7 +148,7 @@ def test_a_shop_leaves_and_comes_back_the_same(media_root: Path, tmp_path: Path,
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("spoilt", ["tables", "files", "migrations", "taken"])
+@pytest.mark.parametrize("spoilt", ["tables", "files", "migrations", "taken", "deep", "typed", "rows"])
 def test_unfitting_archives_are_refused_and_nothing_is_written(media_root: Path, tmp_path: Path, spoilt: str) -> None:
     shop = factories.make_shop()
     create_rows(shop, "mine")
@@ -158,8 +160,14 @@ def test_unfitting_archives_are_refused_and_nothing_is_written(media_root: Path,
     spoil: dict[str, tuple[Callable[[], object], str]] = {
         "tables": (lambda: (archive / "tables/orders_order.jsonl.gz").write_bytes(b"x"), "is damaged"),
         "files": (lambda: next(p for p in (archive / "files").rglob("*") if p.is_file()).write_bytes(b"x"), "damaged"),
-        "migrations": (lambda: _make_manifest_older(archive), "from another release"),
+        "migrations": (
+            lambda: _change_manifest(archive, lambda manifest: manifest["migrations"].update(orders="0000_older")),
+            "from another release",
+        ),
         "taken": (lambda: _take_shop_id(location), f"inventory_location.id {location}"),
+        "deep": (lambda: (archive / "manifest.json").write_text('{"format":' * 100_000), "Cannot read"),
+        "typed": (lambda: _change_manifest(archive, lambda manifest: manifest.update(shop_id="x")), "Cannot read"),
+        "rows": (lambda: _nest_deeply(archive, "tables/orders_order.jsonl.gz"), "Cannot read .*orders_order"),
     }
     spoil[spoilt][0]()
     shops = Shop.objects.count()
@@ -172,10 +180,17 @@ def test_unfitting_archives_are_refused_and_nothing_is_written(media_root: Path,
         assert not [row for table in schema.list_tables() for row in stream_rows(table, shop.pk)]
 
 
-def _make_manifest_older(archive: Path) -> None:
+def _change_manifest(archive: Path, change: Callable[[JsonObject], object]) -> None:
     manifest = json.loads((archive / "manifest.json").read_text())
-    manifest["migrations"]["orders"] = "0000_older"
+    change(manifest)
     (archive / "manifest.json").write_text(json.dumps(manifest))
+
+
+def _nest_deeply(archive: Path, part: str) -> None:
+    """Replace the rows of a part with deeply nested JSON, as an attacker would do it."""
+    (archive / part).write_bytes(gzip.compress(b"[" * 100_000))
+    digest = asdict(digest_file(archive / part))
+    _change_manifest(archive, lambda manifest: manifest["parts"].update({part: digest}))
 
 
 def _take_shop_id(location: int) -> None:

@@ -66,7 +66,7 @@ def read_manifest(folder: Path) -> Manifest:
         manifest = Manifest(**data, parts=parts)
     except FileNotFoundError:
         raise BackupRefused(f"{folder} is not a backup: {MANIFEST_NAME} is missing.") from None
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError):
         raise BackupRefused(f"Cannot read {folder / MANIFEST_NAME}.") from None
     check_parts(folder, manifest.parts)
     return manifest

@@ -112,12 +112,15 @@ def list_archived_files(archive: Archive, manifest: Manifest) -> Iterator[tuple[
         BackupRefused: A file is outside the shop's folders.
     """
     prefixes = tuple(f"{folder}/" for folder in get_shop_folders(manifest.shop_id))
-    for line in archive.read(FILES):
-        entry = json.loads(line)
-        name = entry["name"]
+    for name, digest in archive.read(FILES, _parse_file):
         if not name.startswith(prefixes) or ".." in PurePosixPath(name).parts:
             raise BackupRefused(f"The archive contains {name!r}, which is not in the shop's folders.")
-        yield name, FileDigest(entry["size"], entry["sha256"])
+        yield name, digest
+
+
+def _parse_file(line: bytes) -> tuple[str, FileDigest]:
+    entry = json.loads(line)
+    return str(entry["name"]), FileDigest(entry["size"], entry["sha256"])
 
 
 def list_shop_files(shop_id: int) -> Iterator[str]:

@@ -1,14 +1,23 @@
 import gzip
 import json
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from cryptography.fernet import InvalidToken
+from django.core.exceptions import ValidationError
 
 from apps.backups.domain.manifests import BackupRefused, FileDigest, check_parts, digest_file
 
+T = TypeVar("T")
+
 FORMAT = 1
+# The errors that JSON with wrong, missing or deeply nested values raises.
+_INVALID = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError)
 MANIFEST, IDENTITY, FILES = "manifest.json", "archive.json", "files.jsonl.gz"
 
 
@@ -52,6 +61,17 @@ class Manifest:
         return sum(table.rows for table in self.tables.values())
 
 
+def _check_types(manifest: Manifest) -> None:
+    """Raise ``TypeError`` or ``ValueError`` if a value in a manifest does not have its type."""
+    texts = (manifest.domain, manifest.handle, manifest.sealed, *manifest.migrations.values())
+    numbers: list[object] = [manifest.shop_id, manifest.files, manifest.bytes]
+    numbers += [table.rows for table in manifest.tables.values()]
+    numbers += [bound for table in manifest.tables.values() for bound in (table.lowest, table.highest) if table.rows]
+    if not all(isinstance(text, str) for text in texts) or not all(isinstance(number, int) for number in numbers):
+        raise TypeError
+    datetime.fromisoformat(manifest.made_at)
+
+
 def get_table_path(table: str) -> str:
     return f"tables/{table}.jsonl.gz"
 
@@ -71,7 +91,7 @@ class Archive:
         identity_path = self.folder / IDENTITY
         identity = {"format": FORMAT, "shop_id": shop_id, "domain": domain}
         if identity_path.exists():
-            with suppress(ValueError):
+            with suppress(*_INVALID):
                 if json.loads(identity_path.read_text()) != identity:
                     raise BackupRefused(f"{self.folder} is the archive of another shop.")
         elif self.folder.exists() and any(self.folder.iterdir()):
@@ -93,10 +113,18 @@ class Archive:
             file.writelines(lines)
         return digest_file(path)
 
-    def read(self, name: str) -> Iterator[bytes]:
-        """Yield the lines of a compressed part."""
-        with gzip.open(self.folder / name, "rb") as file:
-            yield from file
+    def read(self, name: str, parse: Callable[[bytes], T]) -> Iterator[T]:
+        """Yield the parsed lines of a compressed part.
+
+        Raises:
+            BackupRefused: The part is damaged.
+        """
+        try:
+            with gzip.open(self.folder / name, "rb") as file:
+                for line in file:
+                    yield parse(line)
+        except (*_INVALID, OSError, EOFError, zlib.error, InvalidToken, ValidationError) as error:
+            raise BackupRefused(f"Cannot read {self.folder / name} ({type(error).__name__}).") from None
 
     def finish(self, manifest: Manifest) -> None:
         """Write the manifest, which completes the archive."""
@@ -117,11 +145,12 @@ class Archive:
             parts = {name: FileDigest(**expected) for name, expected in data.pop("parts").items()}
             tables = {name: TableInfo(**expected) for name, expected in data.pop("tables").items()}
             manifest = Manifest(**data, tables=tables, parts=parts)
+            _check_types(manifest)
         except FileNotFoundError:
             if (self.folder / IDENTITY).exists():
                 raise BackupRefused(f"{self.folder} is unfinished: run the export again to resume.") from None
             raise BackupRefused(f"{self.folder} is not an archive: {MANIFEST} is missing.") from None
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (*_INVALID, OSError):
             raise BackupRefused(f"Cannot read {self.folder / MANIFEST}.") from None
         check_parts(self.folder, manifest.parts)
         return manifest

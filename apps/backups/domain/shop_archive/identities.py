@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.db.models import Model, QuerySet
@@ -118,8 +119,8 @@ class IdentityMap:
         identities = cls({kind: {} for kind in MODELS}, {kind: [] for kind in MODELS})
         for kind, find in ((PEOPLE, _find_person), (APPS, _find_app), (SUBSCRIPTIONS, identities._find_subscription)):
             fields = get_exported_fields(kind)
-            for line in archive.read(f"{kind}.jsonl.gz"):
-                values = dict(zip((column.attname for column in fields), parse_row(fields, line), strict=True))
+            for row in archive.read(f"{kind}.jsonl.gz", partial(parse_row, fields)):
+                values = dict(zip((column.attname for column in fields), row, strict=True))
                 pk = find(values)
                 if pk is None:
                     identities.missing[kind].append(values)

@@ -1,6 +1,7 @@
 """Imports a shop from an archive into this installation."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
@@ -145,10 +146,11 @@ def _check_values_free(archive: Archive, manifest: Manifest) -> None:
         if not table_info.rows or not unique:
             continue
         rows = table.model._base_manager
-        if len(unique) == 1 and not rows.filter(pk__range=(table_info.lowest, table_info.highest)).exists():
+        # ``range`` does not exist for primary keys that are foreign keys.
+        if len(unique) == 1 and not rows.filter(pk__gte=table_info.lowest, pk__lte=table_info.highest).exists():
             continue
-        for lines in _batch(archive.read(get_table_path(table.name)), _BATCH_SIZE):
-            values = [parse_row(table.fields, line) for line in lines]
+        parse = partial(parse_row, table.fields)
+        for values in _batch(archive.read(get_table_path(table.name), parse), _BATCH_SIZE):
             for index, column in unique:
                 conflicts = rows.filter(**{f"{column.attname}__in": [row[index] for row in values]})
                 conflicting_values += [
@@ -192,15 +194,16 @@ def _insert(table: Table, arrival: ArchiveImport) -> None:
     )
     names = ", ".join(quote(column.column) for column in fields)
     into = f"{quote(table.name)} ({names})"
+    placeholders = ", ".join(["%s"] * len(fields))
     with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            with cursor.copy(f"COPY {into} FROM STDIN") as copy:
-                for row in rows:
-                    copy.write_row(row)
-            return
-        placeholders = ", ".join(["%s"] * len(fields))
+        # Complete each batch before COPY, because looking up a person or an app needs the connection.
         for batch in _batch(rows, _BATCH_SIZE):
-            cursor.executemany(f"INSERT INTO {into} VALUES ({placeholders})", batch)  # noqa: S608 - names of our own
+            if connection.vendor == "postgresql":
+                with cursor.copy(f"COPY {into} FROM STDIN") as copy:
+                    for row in batch:
+                        copy.write_row(row)
+            else:
+                cursor.executemany(f"INSERT INTO {into} VALUES ({placeholders})", batch)  # noqa: S608 - names of our own
 
 
 def _batch(items: Iterable[T], size: int) -> Iterator[list[T]]:

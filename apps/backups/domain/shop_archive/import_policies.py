@@ -9,6 +9,7 @@ tokens, installed apps, webhook subscriptions, waiting jobs or enabled payment h
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from apps.backups.domain.shop_archive.format import Archive, Manifest, get_table_path
@@ -63,8 +64,8 @@ class ArchiveImport:
         if self.names.is_copy and label in _NOT_COPIED:
             return
         columns, fields = ReferenceColumns.from_table(table), table.fields
-        for line in self.archive.read(get_table_path(table.name)):
-            row = columns.map_references(parse_row(fields, line), self.identities.get_local_id)
+        for archived in self.archive.read(get_table_path(table.name), partial(parse_row, fields)):
+            row = columns.map_references(archived, self.identities.get_local_id)
             yield self._to_copy(label, fields, row) if self.names.is_copy else row
 
     def _to_copy(self, label: str, fields: list[Any], row: Row) -> Row:
