@@ -60,6 +60,13 @@ def get_actor_ids(request: "HttpRequest | None") -> dict[str, object]:
     return {name: value for name, value in ids.items() if value is not None}
 
 
+def drop_traceback_of_client_errors(record: logging.LogRecord) -> bool:
+    """Remove the traceback from records about refused requests, such as unknown hosts. Clients cause any number."""
+    if record.name.startswith("django.security."):
+        record.exc_info = record.exc_text = None
+    return True
+
+
 class LineFormatter(logging.Formatter):
     """Formats a record as ``time level logger [request ID] message``, without secrets."""
 
@@ -99,7 +106,10 @@ def get_logging_settings(level: str, form: str = "LINE") -> dict[str, object]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"chosen": {"()": JsonFormatter if form == "JSON" else LineFormatter}},
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "chosen"}},
+        "filters": {"client_errors": {"()": lambda: drop_traceback_of_client_errors}},
+        "handlers": {
+            "console": {"class": "logging.StreamHandler", "formatter": "chosen", "filters": ["client_errors"]}
+        },
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
             "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},

@@ -188,13 +188,14 @@ def test_a_deadline_is_set_for_all_or_none(api: ApiClient, in_shop: Shop) -> Non
         body = {"fulfillment_order_ids": list(pks), "fulfillment_deadline": "2031-03-02T12:00:00Z"}
         return api.post("fulfillment_orders/set_fulfillment_orders_deadline.json", body)
 
-    refused = [ask(row.pk, closed.pk), ask(row.pk, 1)]
+    refused = [ask(row.pk, closed.pk), ask(row.pk, 1), ask()]
     row.refresh_from_db()
     before = row.fulfill_by
     good = ask(row.pk)
 
     assert get_errors(refused[0])
     assert get_errors(refused[1]) == {"fulfillment_order_ids": ["is invalid"]}
+    assert get_errors(refused[2]) == {"fulfillment_order_ids": ["can't be blank"]}
     assert (good.status_code, good.json()) == (200, {})
     row.refresh_from_db()
     assert (before, str(row.fulfill_by)) == (None, "2031-03-02 12:00:00+00:00")

@@ -169,6 +169,22 @@ def test_tracking_is_replaced_and_emailed(api: ApiClient, in_shop: Shop) -> None
     assert Event.objects.filter(topic="fulfillments/update").count() == events
 
 
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "ftp://x.example/", "//x", "x.example"])
+def test_tracking_urls_must_be_http_or_https(api: ApiClient, in_shop: Shop, url: str) -> None:
+    row, sent = make_fulfillment_order(), make_fulfillment()
+    message = "must have only URLs that start with http:// or https://"
+
+    for info in ({"url": url}, {"urls": ["https://x.example/", url]}):
+        refused = [
+            post_fulfillment(api, build_part(row), tracking_info=info),
+            api.post(f"fulfillments/{sent.pk}/update_tracking.json", {"fulfillment": {"tracking_info": info}}),
+        ]
+        assert [get_errors(response) for response in refused] == [{"tracking_info": [message]}] * 2
+    order = {"line_items": [{"title": "Mug", "price": "1.00"}], "fulfillment_status": "fulfilled"}
+    order["fulfillments"] = [{"tracking_url": url}]
+    assert get_errors(api.post("orders.json", {"order": order})) == {"fulfillments.0.tracking_url": ["is invalid"]}
+
+
 def test_a_cancelled_fulfillment_is_not_tracked(api: ApiClient, in_shop: Shop) -> None:
     fulfillment = make_fulfillment()
     api.post(f"fulfillments/{fulfillment.pk}/cancel.json")

@@ -70,6 +70,23 @@ def test_an_error_report_has_no_personal_data(sentry: tuple[str, list[str]], tmp
     assert not [secret for secret in ("ann@", "of ann", "abcdefghijkl") if secret in json.dumps(event)]
 
 
+REFUSES = """
+import django
+django.setup()
+from django.test import Client
+assert Client().get("/accounts/login/", headers={"Host": "a b"}).status_code == 400
+"""
+
+
+@pytest.mark.parametrize("form", ["line", "json"])
+def test_a_refused_host_is_one_line_in_the_log(tmp_path: Path, form: str) -> None:
+    ended = run_code(REFUSES, tmp_path, BACKOFFICE_LOG_FORMAT=form)
+
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.count("Invalid HTTP_HOST header") == 1
+    assert "Traceback" not in ended.stderr
+
+
 def test_processes_without_a_port_write_heartbeats(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "backoffice.entrypoints.scheduler"]
     before = run_code("backoffice.observability.heartbeat scheduler", tmp_path)

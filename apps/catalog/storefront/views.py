@@ -8,13 +8,13 @@ import re
 
 from django.core.files.storage import default_storage
 from django.http import Http404, HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
 
 from apps.catalog.domain.image_files import get_image_path, get_sizes_folder
 from apps.core.media.image_validation import ImageRefused
 from apps.core.media.names import Transformation, parse_transformation
 from apps.core.media.storage import StorageFailed, convert_storage_errors, read_file
 from apps.core.media.transform import get_or_create_rendition, transform_image
+from apps.core.public_pages import accept_only_reads
 
 HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",
@@ -29,7 +29,7 @@ _KEY = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_@-]{0,199}\.(png|gif|jpe?g)", re.ASCII)
 
 
-@require_safe
+@accept_only_reads
 def serve_image(request: HttpRequest, shop_id: int, key: str, name: str) -> HttpResponse:
     if not _KEY.fullmatch(key) or not _NAME.fullmatch(name):
         raise Http404

@@ -11,7 +11,6 @@ from functools import wraps
 import orjson
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
 from apps.content.domain import article_images, blob_store, mobile_apps, script_tags, store_files
 from apps.content.domain.media_types import get_served_type
@@ -20,6 +19,7 @@ from apps.content.models import Article, Asset, FileContent, ScriptTag
 from apps.core.media.image_validation import ImageRefused
 from apps.core.media.names import parse_transformation
 from apps.core.media.storage import StorageFailed
+from apps.core.public_pages import accept_only_reads
 from apps.core.rest.reading.pages import build_etag
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
@@ -35,7 +35,7 @@ View = Callable[..., HttpResponse]
 def _in_scope_of_domain(view: View) -> View:
     """Run a view in the scope of the shop with the domain in the path or, if there is none, in the Host header."""
 
-    @require_safe
+    @accept_only_reads
     @wraps(view)
     def scoped(request: HttpRequest, domain: str | None = None, **kwargs: object) -> HttpResponse:
         host_domain = getattr(request, "host_shop_domain", "")

@@ -115,10 +115,16 @@ def _get_tracking_members(attrs: Mapping[str, object]) -> ReadOnlyAttrs:
         value = attrs.get(member)
         is_list = name in {"numbers", "urls"}
         texts = value if isinstance(value, list) and is_list else [] if value is None else [value]
-        if any(not isinstance(text, str) or len(text) > tracking.MAX_LENGTH for text in texts):
+        if not all(_is_valid(text, is_url=name in {"url", "urls"}) for text in texts):
             raise FulfillmentDataRefused({f"fulfillments.0.{member}": [INVALID]})
         members[name] = texts if is_list else next(iter(texts), None)
     return members
+
+
+def _is_valid(text: object, *, is_url: bool) -> bool:
+    if not isinstance(text, str) or len(text) > tracking.MAX_LENGTH:
+        return False
+    return not is_url or not text.strip() or bool(tracking.get_safe_url(text.strip()))
 
 
 def close_cancelled_order(order: Order, *, actor: str, at: datetime) -> None:

@@ -38,7 +38,7 @@ class Tracking:
 
 
 def get_safe_url(url: str) -> str:
-    """Return the URL if it is safe to link, otherwise an empty string. Apps can store any text as a URL."""
+    """Return the URL if it is safe to link, otherwise an empty string. Old rows can contain any text as a URL."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -56,6 +56,8 @@ def complete_tracking(attrs: ReadOnlyAttrs) -> Tracking:
     company = (attrs.get("company") or "").strip()
     if len(numbers) > MAX_NUMBERS or len(urls) > MAX_NUMBERS:
         raise TrackingRefused(_("has too many numbers (maximum is {count})").format(count=MAX_NUMBERS))
+    if not all(map(get_safe_url, urls)):
+        raise TrackingRefused(_("must have only URLs that start with http:// or https://"))
     if company:
         carrier = carriers.CARRIERS_BY_NAME.get(company.lower())
     else:

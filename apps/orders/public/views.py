@@ -8,9 +8,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from apps.content.models import ScriptTag
+from apps.core.public_pages import accept_only_reads
 from apps.core.registry import Registry
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
@@ -37,7 +37,7 @@ status_page_sections = Registry[str, Callable[[Order], Attrs]]("sections of the 
 
 
 @never_cache
-@require_safe
+@accept_only_reads
 def order_status(request: HttpRequest, shop_id: int, token: str) -> HttpResponse:
     """Show the status of an order. All invalid links show the same 404 page."""
     shop = Shop.objects.filter(pk=shop_id).first() if shop_id < 2**63 else None

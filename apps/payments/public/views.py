@@ -10,9 +10,9 @@ import orjson
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
-from django.views.decorators.http import require_safe
 
 from apps.core.i18n.error_messages import NOT_FOUND
+from apps.core.public_pages import accept_only_reads
 from apps.core.rest.exceptions import render_error
 from apps.core.rest.reading.pages import build_etag
 from apps.core.tenancy.models import Shop
@@ -23,7 +23,7 @@ _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
 
 
-@require_safe
+@accept_only_reads
 def serve_document(request: HttpRequest, name: str) -> HttpResponse:
     try:
         body_bytes = schemas.render_document(name, settings.SCHEMAS_URL)
@@ -32,7 +32,7 @@ def serve_document(request: HttpRequest, name: str) -> HttpResponse:
     return _respond(request, body_bytes, schemas.get_media_type(name), max_age=_DAY)
 
 
-@require_safe
+@accept_only_reads
 def list_schema_versions(request: HttpRequest) -> HttpResponse:
     rows = [
         {
@@ -45,7 +45,7 @@ def list_schema_versions(request: HttpRequest) -> HttpResponse:
     return _respond(request, orjson.dumps({"versions": rows}), "application/json", max_age=_MINUTE)
 
 
-@require_safe
+@accept_only_reads
 def serve_profile(request: HttpRequest) -> HttpResponse:
     shop = Shop.objects.filter(domain=getattr(request, "host_shop_domain", "")).first()
     if shop is None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -106,9 +107,11 @@ def parse_config(text: str) -> AppConfig:
     base = app.get("application_url", "")
     lines = [number for number, line in enumerate(text.splitlines(), 1) if _ENTRY.match(line)]
     subscriptions_in_file = tuple(_parse_subscriptions(webhooks, base, lines))
-    if subscriptions_in_file and not webhooks.get("api_version"):
-        raise ConfigRefused(_("{place} is required.").format(place="webhooks.api_version"))
     version = _get_typed(webhooks, "api_version", str, "webhooks.api_version", "")
+    if "webhooks" in document and not version:
+        raise ConfigRefused(_("{place} is required.").format(place="webhooks.api_version"))
+    if version and version not in (*settings.API_VERSIONS, "unstable"):
+        raise ConfigRefused(_("{place} is unknown.").format(place=f"webhooks.api_version {version}"))
     _refuse_duplicates(subscriptions_in_file)
     for entry in subscriptions_in_file:
         entry.values["api_version"] = version

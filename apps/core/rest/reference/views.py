@@ -13,8 +13,8 @@ from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.cache import get_conditional_response
-from django.views.decorators.http import require_safe
 
+from apps.core.public_pages import accept_only_reads
 from apps.core.rest.exceptions import CONTENT_TYPE
 from apps.core.rest.reference import errors
 from apps.core.rest.reference.pages import ResourcePage, build_search_index, get_resources, get_slugs
@@ -25,20 +25,20 @@ from apps.core.types import Rendered
 _HTML = "text/html; charset=utf-8"
 
 
-@require_safe
+@accept_only_reads
 def redirect_to_version(request: HttpRequest) -> HttpResponse:
     """Redirect ``/docs/`` and ``/docs/api/`` to the newest version, or to the requested version."""
     version = request.GET.get("version", get_latest_version())
     return redirect("api-docs", _require_served(version))
 
 
-@require_safe
+@accept_only_reads
 def index(request: HttpRequest, version: str) -> HttpResponse:
     """Show ``/docs/api/{version}/``: how to call the API, and a list of all resources."""
     return _page(request, "index", version=_require_served(version))
 
 
-@require_safe
+@accept_only_reads
 def resource(request: HttpRequest, version: str, slug: str) -> HttpResponse:
     """Show ``/docs/api/{version}/{resource}/``: the operations of a resource, with examples."""
     if slug not in get_slugs():
@@ -49,19 +49,19 @@ def resource(request: HttpRequest, version: str, slug: str) -> HttpResponse:
     return _page(request, "resource", version=version, slug=slug)
 
 
-@require_safe
+@accept_only_reads
 def search(request: HttpRequest, version: str) -> HttpResponse:
     """Return ``/docs/api/{version}/search.json``: the search index."""
     return _cacheable_response(request, _search_body(_require_served(version)), CONTENT_TYPE)
 
 
-@require_safe
+@accept_only_reads
 def error_list(request: HttpRequest) -> HttpResponse:
     """Show ``/docs/api/errors/``: every error with its cause and fix."""
     return _page(request, "errors")
 
 
-@require_safe
+@accept_only_reads
 def deprecations(request: HttpRequest) -> HttpResponse:
     """Show ``/docs/api/deprecations/``: each deprecated route, its alternative, and the version that deprecated it."""
     return _page(request, "deprecations")

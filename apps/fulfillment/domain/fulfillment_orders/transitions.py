@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from apps.core.events.recording import EventInput, has_audience, record_event, record_events, record_secondary_events
 from apps.core.exceptions import DomainError
-from apps.core.i18n.error_messages import INVALID
+from apps.core.i18n.error_messages import BLANK, INVALID
 from apps.core.jobs.queue import enqueue
 from apps.core.types import ReadOnlyAttrs
 from apps.fulfillment.domain.fulfillment_orders import quantities
@@ -172,6 +172,8 @@ def set_deadlines(
     ``rows`` are the fulfillment orders that the caller may change.
     """
     ids = sorted(set(pks))
+    if not ids:
+        raise UnknownFulfillmentOrders(BLANK)
     orders = dict(rows.filter(pk__in=ids).values_list("pk", "order_id"))
     if len(orders) < len(ids):
         raise UnknownFulfillmentOrders(INVALID)
