@@ -25,7 +25,7 @@ NOT_A_VERB = re.compile(
     r"For|One|Within|Without|These|When|None|At|Each|Every|Until|Some|Only|Also|Not|No|More|Two|"
     r"Several|That|This|If|Nothing|Anything|Everything"
 )
-ROOT_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+ROOT_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 LONGEST_CHANGE = 100
 LONGEST_TEST_NAME = 12
 # Words that cannot begin the name of a test, because its subject comes first.
