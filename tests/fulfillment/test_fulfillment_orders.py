@@ -14,6 +14,7 @@ from apps.inventory.models import Location
 from tests.support.api_client import ApiClient, Response, get_errors, parse_links
 from tests.support.factories.fulfillment import (
     find_wrong_quantities,
+    make_fulfillment,
     make_fulfillment_order,
     make_service,
     route_order_now,
@@ -267,6 +268,8 @@ def test_the_list_of_what_is_assigned(api: ApiClient, in_shop: Shop) -> None:
         word: make_fulfillment_order(mine, status=status, request_status=request).pk
         for word, (status, request) in states.items()
     }
+    shipped = make_fulfillment_order(mine, status="in_progress", request_status="cancellation_requested")
+    make_fulfillment(shipped)
     elsewhere = make_fulfillment_order(other).pk
     make_fulfillment_order()
 
@@ -277,14 +280,15 @@ def test_the_list_of_what_is_assigned(api: ApiClient, in_shop: Shop) -> None:
 
     for word, pk in rows.items():
         assert list_assigned(f"assignment_status={word}&location_ids[]={mine.location_id}") == [pk]
-    assert list_assigned("") == [*rows.values(), elsewhere]
+    assert list_assigned("") == [*rows.values(), shipped.pk, elsewhere]
     assert list_assigned(f"location_ids[]={other.location_id}") == [elsewhere]
     both = f"location_ids[]={other.location_id}&location_ids[]={mine.location_id}"
-    assert list_assigned(both) == [*rows.values(), elsewhere]
+    assert list_assigned(both) == [*rows.values(), shipped.pk, elsewhere]
     first = api.get(f"assigned_fulfillment_orders.json?{both}&limit=2")
     assert [row["id"] for row in first.json()["fulfillment_orders"]] == list(rows.values())[:2]
     second = api.get(parse_links(first)["next"])
     assert [row["id"] for row in second.json()["fulfillment_orders"]] == list(rows.values())[2:]
+    assert perform_action(api, shipped, "cancellation_request/accept", status=422)
     assert api.get("assigned_fulfillment_orders.json?assignment_status=all").status_code == 400
 
 

@@ -34,7 +34,7 @@ _FULFILLMENT_ORDER: Schema = {"$ref": "#/components/schemas/FulfillmentOrder"}
 _OR_NONE: Schema = {"oneOf": [_FULFILLMENT_ORDER, {"type": "null"}]}
 MAX_LINES = 500
 ASSIGNMENTS: dict[str, dict[str, str]] = {
-    "cancellation_requested": {"request_status": RequestStatus.CANCELLATION_REQUESTED},
+    "cancellation_requested": {"request_status": RequestStatus.CANCELLATION_REQUESTED, "status": Status.IN_PROGRESS},
     "fulfillment_requested": {"request_status": RequestStatus.SUBMITTED, "status": Status.OPEN},
     "fulfillment_accepted": {"request_status": RequestStatus.ACCEPTED, "status": Status.IN_PROGRESS},
     "fulfillment_unsubmitted": {"request_status": RequestStatus.UNSUBMITTED, "status": Status.OPEN},
