@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,7 +24,7 @@ from apps.imports_exports.domain import imports, runner
 from apps.imports_exports.models import Import
 from apps.imports_exports.resources.products.export import read_products
 from apps.inventory.domain.consistency_checks import find_differences
-from apps.inventory.models import InventoryLevel, StockMovement
+from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
 from tests.support import factories
 from tests.support.compare_shops import ShopTables
 from tests.support.factories.catalog import PNG, make_custom, make_image, make_product, make_smart
@@ -67,7 +68,8 @@ def create_products(shop: Shop, tmp_path: Path) -> None:
          "Collection": r"Win\;ter; Feet"},
         {"Handle": "socks", "Option1 Value": "42", "Option2 Value": "Red", "Variant Price": "10",
          "Variant Barcode": "0012"},
-        {"Handle": "card", "Title": "Card", "Published": "false", "Status": "draft", "Variant Price": "1"},
+        {"Handle": "card", "Title": "Card", "Published": "false", "Status": "draft", "Variant Price": "1",
+         "Cost per item": "0"},
     ]  # fmt: skip
     writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)))
     writer.writeheader()
@@ -75,6 +77,8 @@ def create_products(shop: Shop, tmp_path: Path) -> None:
     report = import_product_text(shop, text.getvalue(), tmp_path)
     assert "2 new" in report, report
     with shop_scope(shop):
+        costs = list(InventoryItem.objects.order_by("pk").values_list("cost", flat=True))
+        assert costs == [Decimal("4.2"), None, Decimal(0)]
         socks = Product.objects.get(handle="socks")
         for alt in ("Front", "Back"):
             image = make_image(socks, alt=alt)

@@ -58,6 +58,16 @@ def test_staff_change_what_the_customs_want_to_know(panel: Panel, shop: Shop) ->
     assert get_topics(shop, "inventory_items/") == ["inventory_items/create", "inventory_items/update"]
 
 
+def test_cleared_costs_are_unknown_instead_of_zero(panel: Panel, shop: Shop) -> None:
+    item = make_item(shop, cost="4.50")
+    values = {"tracked": "on", "requires_shipping": "on", "cost": "", "seen_version": str(item.version)}
+
+    assert panel.post(ITEM, item.pk, **values).status_code == 302
+
+    item.refresh_from_db()
+    assert item.cost is None
+
+
 def test_movements_name_item_person_and_reason(panel: Panel, shop: Shop) -> None:
     item, first = make_item(shop, sku="MUG-7"), get_first_location(shop)
     save_grid(panel, "received", **build_cell(item, first, 6, 0))

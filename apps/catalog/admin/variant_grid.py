@@ -107,7 +107,7 @@ class VariantGridData:
 
 
 class VariantRow(BaseVariantForm):
-    cost = MoneyField(required=False, initial=0, label=gettext_lazy("Cost"))
+    cost = MoneyField(required=False, label=gettext_lazy("Cost"))
     picture = forms.ChoiceField(required=False, label=gettext_lazy("Image"), widget=ThemedSelect)
     place = forms.IntegerField(required=False, label=gettext_lazy("Position"), widget=forms.HiddenInput)
 
@@ -147,7 +147,7 @@ class VariantRow(BaseVariantForm):
         variant = super().get_variant_input()
         values = self.values_to_store
         if "cost" in values:
-            variant.item["cost"] = values["cost"] or 0
+            variant.item["cost"] = values["cost"]
         if "picture" in values:
             choice = values["picture"]
             staged_images = {staged.choice: staged.image for staged in self.grid_data.staged_images}
@@ -313,7 +313,7 @@ def _get_option_values(row: VariantRow, sources: Sequence[int | None]) -> list[s
 def _get_copied_values(rows: Sequence[VariantRow]) -> tuple[Attrs, Attrs]:
     data = rows[0].cleaned_data if rows else {}
     attrs = {name: data[name] for name in _COPIED_FIELDS if name in data}
-    item = {name: data[name] or 0 if name == "cost" else data[name] for name in _COPIED_ITEM_FIELDS if name in data}
+    item = {name: data[name] for name in _COPIED_ITEM_FIELDS if name in data}
     return attrs, item
 
 

@@ -40,7 +40,9 @@ REASONS = (Reason.COUNT, Reason.RECEIVED, Reason.DAMAGED, Reason.CORRECTION, Rea
 
 
 class InventoryItemForm(PanelForm[InventoryItem]):
-    cost = MoneyField(help_text=InventoryItem._meta.get_field("cost").help_text, label=gettext_lazy("Cost"))
+    cost = MoneyField(
+        required=False, help_text=InventoryItem._meta.get_field("cost").help_text, label=gettext_lazy("Cost")
+    )
     country_code_of_origin = forms.ChoiceField(
         label=gettext_lazy("Country of origin"), required=False, widget=ThemedSelect
     )

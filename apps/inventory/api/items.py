@@ -1,5 +1,3 @@
-from decimal import Decimal
-
 from rest_framework import serializers
 
 from apps.core.i18n.error_messages import INVALID
@@ -55,10 +53,9 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
     admin_graphql_api_id = global_id_field("InventoryItem")
 
     def validate_across_fields(self, attrs: Attrs, instance: InventoryItem | None, errors: Errors) -> None:
-        """Normalize and check the country, province and HS code. Replace a null SKU or cost with its default."""
-        attrs |= {
-            name: neutral for name, neutral in (("sku", ""), ("cost", Decimal(0))) if attrs.get(name, neutral) is None
-        }
+        """Normalize and check the country, province and HS code. Replace a null SKU with an empty one."""
+        if attrs.get("sku", "") is None:
+            attrs["sku"] = ""
         country = attrs.get("country_code_of_origin")
         if country is not None:
             match = find_country(country) if len(country) == 2 else None

@@ -5,7 +5,6 @@ writes to these two tables, and it changes both in the same transaction.
 """
 
 import re
-from decimal import Decimal
 
 from django.db import models
 from django.db.models import Q
@@ -33,7 +32,8 @@ class InventoryItem(ShopOwned):
         gettext_lazy("cost"),
         max_digits=15,
         decimal_places=3,
-        default=Decimal(0),
+        null=True,
+        blank=True,
         help_text=gettext_lazy("The cost per item in the shop currency."),
     )
     country_code_of_origin = models.CharField(gettext_lazy("country of origin"), max_length=2, null=True, blank=True)

@@ -59,6 +59,6 @@ def _add_inventory(variants: Sequence[ObjectData]) -> None:
     for variant in variants:
         item, item_levels = items[variant["inventory_item_id"]], levels[variant["inventory_item_id"]]
         variant |= {name: item[name] for name in ITEM_FIELDS}
-        variant["cost"] = format_decimal(item["cost"], currency) if item["cost"] else None
+        variant["cost"] = None if item["cost"] is None else format_decimal(item["cost"], currency)
         variant["inventory_levels"] = [level for _, level in item_levels]
         variant["spread"] = [location_id for location_id, _ in item_levels] != [primary]
