@@ -133,6 +133,57 @@ def test_units_that_were_returned_are_not_sent_again(api: ApiClient, in_shop: Sh
     assert (refund_one(api, row, "cancel").status_code, refund_one(api, row, "cancel").status_code) == (201, 422)
 
 
+def get_fulfillable(api: ApiClient, row: FulfillmentOrder) -> tuple[int, str | None]:
+    """Return the fulfillable quantity of the only line item, and the order's fulfillment status."""
+    order = api.get(f"orders/{row.order_id}.json").json()["order"]
+    return order["line_items"][0]["fulfillable_quantity"], order["fulfillment_status"]
+
+
+def test_a_returned_item_counts_as_an_item_of_the_other_fulfillment(api: ApiClient, in_shop: Shop) -> None:
+    row = create_part(api, "open")
+    one = [{"id": row.lines.get().pk, "quantity": 1}]
+    first, second = make_fulfillment(row, lines=one), make_fulfillment(row, lines=one)
+    assert refund_one(api, row, "return").status_code == 201
+
+    assert api.post(f"fulfillments/{second.pk}/cancel.json").status_code == 200
+    assert get_fulfillable(api, row) == (1, "partial")
+    assert find_wrong_quantities() == []
+
+    assert api.post(f"fulfillments/{first.pk}/cancel.json").status_code == 200
+    assert get_fulfillable(api, row) == (1, None)
+    assert find_wrong_quantities() == []
+
+
+@pytest.mark.parametrize("is_fulfilled", [False, True])
+def test_items_refunded_without_restocking_are_fulfilled_again(
+    is_fulfilled: bool, api: ApiClient, in_shop: Shop
+) -> None:
+    row = create_part(api, "open")
+    if is_fulfilled:
+        fulfillment = make_fulfillment(row)
+    assert refund_one(api, row, "no_restock").status_code == 201
+    if not is_fulfilled:
+        fulfillment = make_fulfillment(row)
+
+    assert api.post(f"fulfillments/{fulfillment.pk}/cancel.json").status_code == 200
+
+    assert get_fulfillable(api, row) == (2, None)
+    assert find_wrong_quantities() == []
+
+
+def test_an_item_that_was_fulfilled_again_can_be_returned(api: ApiClient, in_shop: Shop) -> None:
+    row = create_part(api, "open")
+    fulfillment = make_fulfillment(row)
+    assert refund_one(api, row, "return").status_code == 201
+    assert api.post(f"fulfillments/{fulfillment.pk}/cancel.json").status_code == 200
+    make_fulfillment(FulfillmentOrder.objects.get(status="open"))
+
+    assert refund_one(api, row, "return").status_code == 201
+
+    assert refund_one(api, row, "return").status_code == 422
+    assert get_fulfillable(api, row) == (0, "fulfilled")
+
+
 @pytest.mark.parametrize("stage", ["held", "requested", "half shipped"])
 def test_erasing_the_buyer_leaves_the_work_and_none_of_the_person(stage: str, api: ApiClient, in_shop: Shop) -> None:
     row = create_part(api, stage, customer={"email": "ada@example.com"}, shipping_address=ADDRESS)

@@ -64,6 +64,7 @@ PLANTED: Attrs = {
     "order payments (a transaction)": (Transaction, {"shop_amount": F("shop_amount") + 1}),
     "order numbers": (OrderCounter, {"last_number": 0}),
     "order refunds": (LineItem, {"refunded_quantity": 1, "current_quantity": 1}),
+    "order refunds (not restocked)": (LineItem, {"unrestocked_quantity": 1}),
     "order refunds (shipping)": (ShippingLine, {"refunded": ONE}),
     "order refunds (a duty)": (LineItem, {"refunded_duty": ONE, "duty": ONE}),
     "order refunds (a tax on a duty)": (LineItem, {"refunded_duty_tax": ONE, "duty_tax": ONE}),

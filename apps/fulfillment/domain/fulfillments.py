@@ -192,10 +192,10 @@ def cancel_fulfillment(fulfillment: Fulfillment, *, actor: str, at: datetime) ->
     items = selectors.get_line_items(order)
     refulfillable: dict[int, int] = {}
     for item in [item for item in items if item.pk in fulfilled]:
+        # Do not ship returned items again. They count as items of other fulfillments as long as there are any.
+        count = min(fulfilled[item.pk], item.quantity_at_customer)
         item.fulfilled_quantity -= fulfilled[item.pk]
-        # Do not ship returned items again: count only items that are still part of the order.
-        unassigned = item.current_quantity - item.fulfilled_quantity - item.fulfillable_quantity
-        if count := min(fulfilled[item.pk], max(unassigned, 0)):
+        if count:
             item.fulfillable_quantity += count
             refulfillable[item.pk] = count
     LineItem.objects.bulk_update(items, ["fulfilled_quantity", "fulfillable_quantity"])

@@ -32,9 +32,10 @@ class LineItem(ShopOwned):
 
     ``quantity`` is the ordered quantity, and ``current_quantity`` excludes canceled and returned items.
     ``fulfillable_quantity`` is the quantity that still has to be fulfilled. ``fulfilled_quantity`` and
-    ``refunded_quantity`` are the fulfilled and refunded quantities. ``tax_lines`` and ``discount_allocations`` contain
-    amounts for the ordered quantity, and ``tax`` and ``discount`` are the sums of these amounts. ``taken_from`` maps
-    location ids to the quantities taken from stock.
+    ``refunded_quantity`` are the fulfilled and refunded quantities. ``unrestocked_quantity`` is the quantity that was
+    refunded without restocking: these items do not come back, and are still fulfilled. ``tax_lines`` and
+    ``discount_allocations`` contain amounts for the ordered quantity, and ``tax`` and ``discount`` are the sums of
+    these amounts. ``taken_from`` maps location ids to the quantities taken from stock.
 
     ``duties`` is a list of the duties on the ordered quantity, each with ``id`` (used by refunds),
     ``harmonized_system_code``, ``country_code_of_origin``, ``price`` and ``tax_lines``. ``duty`` and ``duty_tax`` are
@@ -57,6 +58,7 @@ class LineItem(ShopOwned):
     fulfillable_quantity = models.PositiveIntegerField()
     fulfilled_quantity = models.PositiveIntegerField(default=0)
     refunded_quantity = models.PositiveIntegerField(default=0, db_default=0)
+    unrestocked_quantity = models.PositiveIntegerField(default=0, db_default=0)
     total_discount = MoneyColumn(help_text="The line item's own discount, without its share of order discounts.")
     discount = MoneyColumn(help_text="All discounts of the line item.")
     tax = MoneyColumn(help_text="All taxes of the line item.")
@@ -137,6 +139,12 @@ class LineItem(ShopOwned):
 
     def __str__(self) -> str:
         return f"{self.quantity} × {self.name}"
+
+    @property
+    def quantity_at_customer(self) -> int:
+        """Return the quantity that was fulfilled and did not come back."""
+        kept = self.current_quantity + self.unrestocked_quantity - self.fulfillable_quantity
+        return min(max(kept, 0), self.fulfilled_quantity)
 
     @property
     def gross_price(self) -> Decimal:

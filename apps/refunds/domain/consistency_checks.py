@@ -4,10 +4,10 @@ For each range of ids, the check compares the sums of the refund rows with the r
 rows have no refunds and are never read.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from django.db.models import F, Model, Q, QuerySet, Sum
+from django.db.models import Case, F, Model, Q, QuerySet, Sum, When
 
 from apps.core.money import ZERO
 from apps.orders.domain.consistency_checks import iterate_id_ranges
@@ -22,7 +22,9 @@ def check_refunds() -> Iterator[str]:
     """Yield a message for each refund column that does not match the refunds."""
     units, duties = RefundLineItem.objects.all(), RefundDuty.objects.all()
     shipping_lines = RefundShippingLine.objects.all()
-    yield from _compare_sums(LineItem, units, "line_item", refunded_quantity="quantity")
+    unrestocked = Case(When(restock_type=RefundLineItem.RestockType.NO_RESTOCK, then="quantity"))
+    quantities = {"refunded_quantity": "quantity", "unrestocked_quantity": unrestocked}
+    yield from _compare_sums(LineItem, units, "line_item", **quantities)
     yield from _compare_sums(LineItem, duties, "line_item", refunded_duty="amount", refunded_duty_tax="tax")
     yield from _compare_sums(ShippingLine, shipping_lines, "shipping_line", refunded="amount", refunded_tax="tax")
     discrepancies = OrderAdjustment.objects.filter(kind=OrderAdjustment.Kind.REFUND_DISCREPANCY)
@@ -35,11 +37,11 @@ def check_refunds() -> Iterator[str]:
         yield f"shop {row['shop_id']}, order {row['order_id']}: transaction {row['pk']} belongs to no refund"
 
 
-def _compare_sums(model: type[Model], parts: "QuerySet[Any]", by: str, **columns: str) -> Iterator[str]:
+def _compare_sums(model: type[Model], parts: "QuerySet[Any]", by: str, **columns: str | Case) -> Iterator[str]:
     """Yield a message for each column that does not match the sum of the related rows in ``parts``.
 
     ``by`` is the foreign key from a related row to the model. ``columns`` maps columns of the model to the summed
-    columns.
+    columns or expressions.
     """
     has_refunds = Q(*(~Q(**{column: 0}) for column in columns), _connector=Q.OR)
     order_id = F("pk") if model is Order else F("order_id")
@@ -57,9 +59,7 @@ def _compare_sums(model: type[Model], parts: "QuerySet[Any]", by: str, **columns
             yield from _differences(model, rows_by_id[pk], sums.get(pk, {}), columns)
 
 
-def _differences(
-    model: type[Model], row: ColumnValues, sums: ColumnValues, columns: Mapping[str, str]
-) -> Iterator[str]:
+def _differences(model: type[Model], row: ColumnValues, sums: ColumnValues, columns: Iterable[str]) -> Iterator[str]:
     for column in columns:
         right = sums.get(f"{column}_sum") or ZERO
         if row[column] != right:

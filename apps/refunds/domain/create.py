@@ -217,7 +217,7 @@ def _save_refund(
     order.refund_discrepancy += discrepancy
     LineItem.objects.bulk_update(
         {refund_line.line for refund_line in refund_lines},
-        ["refunded_quantity", "current_quantity", "fulfillable_quantity", "taken_from"],
+        ["refunded_quantity", "unrestocked_quantity", "current_quantity", "fulfillable_quantity", "taken_from"],
     )
     _save_shipping_and_duties(refund, result, at=at)
     RefundLineItem.objects.bulk_create(

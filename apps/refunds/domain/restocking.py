@@ -114,6 +114,8 @@ def remove_from_order(refund_lines: Sequence[RefundLine], locations: Sequence[Lo
         line = refund_line.line
         if refund_line.restock_type == RestockType.CANCEL:
             line.fulfillable_quantity -= refund_line.quantity
+        elif refund_line.restock_type == RestockType.NO_RESTOCK:
+            line.unrestocked_quantity += refund_line.quantity
         if restock_location is None:
             continue
         _reduce_taken_from(line, refund_line.quantity, str(restock_location.pk))

@@ -90,17 +90,12 @@ class OrderSnapshot:
     lines: list[LineItem]
     shipping: list[ShippingLine]
     transactions: list[Transaction]
-    returned_quantities: dict[int, int] = field(default_factory=dict)
     duties: dict[int, RefundableDuty] = field(default_factory=dict)
 
     @classmethod
     def load(cls, order: Order) -> "OrderSnapshot":
         """Load the rows of an order. Callers that save changes must lock the order first."""
         snapshot = cls(order, get_line_items(order), get_shipping_lines(order), get_transactions(order))
-        for line_id, units in RefundLineItem.objects.filter(
-            refund__order=order, restock_type=RestockType.RETURN
-        ).values_list("line_item_id", "quantity"):
-            snapshot.returned_quantities[line_id] = snapshot.returned_quantities.get(line_id, 0) + units
         if order.total_duties or any(line.duties for line in snapshot.lines):
             snapshot._load_duties()
         return snapshot
@@ -196,11 +191,7 @@ class RemainingQuantities:
     def __init__(self, snapshot: OrderSnapshot) -> None:
         self.refundable = {line.pk: line.quantity - line.refunded_quantity for line in snapshot.lines}
         self.unfulfilled = {line.pk: line.fulfillable_quantity for line in snapshot.lines}
-        # Use zero if the difference is negative because the fulfillment of returned items was canceled later.
-        self.fulfilled = {
-            line.pk: max(line.fulfilled_quantity - snapshot.returned_quantities.get(line.pk, 0), 0)
-            for line in snapshot.lines
-        }
+        self.fulfilled = {line.pk: line.quantity_at_customer for line in snapshot.lines}
 
     def take(self, units: RefundLine) -> str:
         """Subtract items from the remaining quantities, and return an error message if there are not enough."""
