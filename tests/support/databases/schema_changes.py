@@ -113,7 +113,7 @@ def _changes_type(old: Any, new: Any) -> bool:
 def _get_column_definition(field: Any) -> JsonObject:
     """Return the column's definition without the attributes that django-migration-linter checks."""
     _, _, _, values = field.deconstruct()
-    apart = {"null", "unique", "db_index", "max_length", "db_default", *field.non_db_attrs}
+    apart = {"null", "unique", "db_index", "max_length", "default", "db_default", *field.non_db_attrs}
     if isinstance(field, ForeignKey):
         apart |= {"to", "db_constraint"}
     return {key: value for key, value in values.items() if key not in apart}
