@@ -19,6 +19,7 @@ from apps.customers.domain import personal_data
 from apps.customers.models import Customer
 from apps.inventory.models import Location, StockMovement
 from apps.orders.domain import updates
+from apps.orders.domain.consistency_checks import check_order_payments
 from apps.orders.models import Order, Transaction
 from apps.refunds.models import Refund, RefundLineItem
 from tests.support.api_client import ApiClient, ClientWith, get_errors, parse_links
@@ -357,7 +358,11 @@ def test_cancelling_refunds(api: ApiClient, shop: Shop, body: JsonObject, status
     assert response.status_code == 200, response.json()
     after = response.json()["order"]
     assert (*pick(after, TOTALS), len(after["refunds"])) == (status, remaining, "0.00", 1)
-    assert get_available(variant) == (3 if body.get("restock") is False else 5)
+    is_restocked = body.get("restock") is not False
+    statuses = [after["fulfillment_status"], after["line_items"][0]["fulfillment_status"]]
+    assert statuses == (["restocked"] * 2 if is_restocked else [None, None])
+    assert get_available(variant) == (5 if is_restocked else 3)
+    assert list(check_order_payments()) == []
 
 
 def test_a_failed_refund_cancels_no_order(api: ApiClient, shop: Shop) -> None:

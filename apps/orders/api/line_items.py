@@ -83,6 +83,7 @@ class LineItemSerializer(ResourceSerializer[LineItem]):
         "current_quantity",
         "fulfillable_quantity",
         "fulfilled_quantity",
+        "unrestocked_quantity",
         schema={"type": ["string", "null"]},
     )
     gift_card = nullable_bool()

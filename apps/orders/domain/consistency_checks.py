@@ -93,12 +93,12 @@ WITH o AS (SELECT * FROM orders_order WHERE id > %s AND id <= %s), t AS (
     FROM o JOIN orders_transaction t ON t.order_id = o.id GROUP BY o.id
 ), l AS (
     SELECT o.id, sum(l.current_quantity) AS units, sum(l.fulfillable_quantity) AS waiting,
-        sum(l.fulfilled_quantity) AS sent
+        sum(l.fulfilled_quantity) AS sent, sum(l.unrestocked_quantity) AS unrestocked
     FROM o JOIN orders_lineitem l ON l.order_id = o.id GROUP BY o.id
 ), w AS (
     SELECT o.*, coalesce(t.paid, 0) AS paid, coalesce(t.refunded, 0) AS refunded,
         coalesce(t.is_open, false) AS is_open, coalesce(t.is_voided, false) AS is_voided,
-        coalesce(t.gateways, 0) AS gateways, t.gateway, l.units, l.waiting, l.sent
+        coalesce(t.gateways, 0) AS gateways, t.gateway, l.units, l.waiting, l.sent, l.unrestocked
     FROM o LEFT JOIN t ON t.id = o.id LEFT JOIN l ON l.id = o.id
 )
 SELECT w.id FROM w
@@ -116,7 +116,7 @@ IS DISTINCT FROM (
         ELSE 'pending'
     END,
     CASE
-        WHEN units + waiting + sent = 0 THEN 'restocked'
+        WHEN units + waiting + sent + unrestocked = 0 THEN 'restocked'
         WHEN coalesce(sent, 0) = 0 THEN ''
         WHEN waiting > 0 THEN 'partial'
         ELSE 'fulfilled'

@@ -64,9 +64,10 @@ def get_financial_status(order: Order, transactions: Sequence[Transaction]) -> F
 
 
 def get_order_fulfillment_status(order: Order, lines: Sequence[LineItem]) -> FulfillmentStatus:
-    """Return the fulfillment status of the order, which is "restocked" if the order has no items left."""
+    """Return the fulfillment status of the order, which is "restocked" if all items left the order with restocking."""
     if lines and not any(
-        line.current_quantity or line.fulfillable_quantity or line.fulfilled_quantity for line in lines
+        line.current_quantity or line.fulfillable_quantity or line.fulfilled_quantity or line.unrestocked_quantity
+        for line in lines
     ):
         return FulfillmentStatus.RESTOCKED
     fulfilled = sum(line.fulfilled_quantity for line in lines)
@@ -76,9 +77,9 @@ def get_order_fulfillment_status(order: Order, lines: Sequence[LineItem]) -> Ful
     return FulfillmentStatus.PARTIAL if unfulfilled else FulfillmentStatus.FULFILLED
 
 
-def get_line_status(current: int, fulfillable: int, fulfilled: int) -> str | None:
+def get_line_status(current: int, fulfillable: int, fulfilled: int, unrestocked: int) -> str | None:
     if not fulfilled:
-        return None if current or fulfillable else "restocked"
+        return None if current or fulfillable or unrestocked else "restocked"
     return "partial" if fulfillable else "fulfilled"
 
 
