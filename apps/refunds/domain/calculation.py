@@ -274,7 +274,7 @@ def reduce_quantities(units: Iterable[tuple[LineItem, int]]) -> None:
     """Update the refunded and current quantities of lines after a refund of items."""
     for line, count in units:
         line.refunded_quantity += count
-        line.current_quantity = min(line.current_quantity, line.quantity - line.refunded_quantity)
+        line.current_quantity = max(line.current_quantity - count, 0)
 
 
 def add_refunded_shipping(parts: Iterable[RefundedShipping]) -> None:
