@@ -145,7 +145,7 @@ class Histories(ShopMachine):
         new_body = self.post(f"orders/{order}/refunds.json", {"refund": {**body, "transactions": paybacks}})
         for row in new_body["refund"]["refund_line_items"] if new_body else ():
             item = self._item_of(row["line_item"]["variant_id"])
-            if row["restock_type"] != "no_restock" and item in self.stock:
+            if row["restock_type"] != "no_restock" and item in self.taken.get(order, {}):
                 self.stock[item] += row["quantity"]
             if item in self.taken.get(order, {}):
                 self.taken[order][item] -= row["quantity"]

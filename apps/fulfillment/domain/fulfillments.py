@@ -17,7 +17,7 @@ from apps.core.exceptions import DomainError, TransitionRefused
 from apps.core.i18n.error_messages import BLANK, TAKEN
 from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.fulfillment.domain import tracking as tracks
-from apps.fulfillment.domain.fulfillment_orders import quantities
+from apps.fulfillment.domain.fulfillment_orders import moves, quantities
 from apps.fulfillment.domain.fulfillment_orders.quantities import LineQuantities
 from apps.fulfillment.domain.fulfillment_orders.states import Action
 from apps.fulfillment.domain.fulfillment_orders.transitions import STATUS_FIELDS, apply_transition
@@ -198,8 +198,9 @@ def cancel_fulfillment(fulfillment: Fulfillment, *, actor: str, at: datetime) ->
         if count:
             item.fulfillable_quantity += count
             refulfillable[item.pk] = count
-    LineItem.objects.bulk_update(items, ["fulfilled_quantity", "fulfillable_quantity"])
-    _create_replacement(row, refulfillable, at=at)
+    if replacement := _create_replacement(row, refulfillable, at=at):
+        moves.claim_reservations(replacement, [item for item in items if item.pk in refulfillable])
+    LineItem.objects.bulk_update(items, ["fulfilled_quantity", "fulfillable_quantity", "taken_from"])
     record_event("fulfillments/update", row, actor=actor, at=at, changes={"status": ["success", row.status]})
     update_order_status(order, items, actor=actor, at=at)
     return row

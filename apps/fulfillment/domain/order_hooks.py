@@ -22,6 +22,7 @@ from apps.fulfillment.domain.fulfillment_orders import quantities, routing
 from apps.fulfillment.domain.fulfillment_orders.quantities import (
     ACCEPTED_BY_SERVICE,
     AcceptedByService,
+    Removal,
     remove_from_fulfillment_orders,
     remove_quantities,
 )
@@ -149,11 +150,15 @@ def close_cancelled_order(order: Order, *, actor: str, at: datetime) -> None:
     record_events([EventInput("fulfillment_orders/cancelled", row) for row in rows], actor=actor, at=at)
 
 
-def update_edited_order(order: Order, fewer: Mapping[int, int], *, more: bool, actor: str, at: datetime) -> None:
-    if fewer:
-        remove_from_fulfillment_orders(order, fewer, actor=actor, at=at)
+def update_edited_order(
+    order: Order, fewer: Mapping[int, int], *, more: bool, actor: str, at: datetime
+) -> dict[int, dict[int, int]]:
+    """Remove quantities from the fulfillment orders, and route added items. Return the locations of removed items."""
+    removals = [Removal(line_item, count) for line_item, count in fewer.items()]
+    removed = remove_from_fulfillment_orders(order, removals, actor=actor, at=at) if removals else []
     if more:
         enqueue(routing.ROUTE_TASK, actor=actor, order_id=order.pk)
+    return dict(zip(fewer, removed, strict=True))
 
 
 def get_deactivation_objections(location: Location) -> Iterator[str]:

@@ -260,10 +260,14 @@ def edit_lines(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> Ed
     added = _build_added_lines(order, lines, edit, increased)
     if not (removed or discounts or added):
         raise EditRefused(_("Nothing was changed"), field="base")
+    fewer = {line.pk: count for line, count in removed.items()}
+    sources: dict[int, Mapping[int, int]] = {}
     for hook in hooks.edit_hooks.values():
-        hook(order, {line.pk: count for line, count in removed.items()}, more=bool(added), actor=actor, at=at)
+        sources |= hook(order, fewer, more=bool(added), actor=actor, at=at)
     all_lines = [*lines, *added]
-    stock_reservation.exchange_stock(order, all_lines, added=added, removed=removed, actor=actor, at=at)
+    stock_reservation.exchange_stock(
+        order, all_lines, added=added, removed=removed, sources=sources, actor=actor, at=at
+    )
     for line, count in removed.items():
         line.current_quantity -= count
         line.fulfillable_quantity -= count

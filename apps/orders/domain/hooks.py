@@ -41,10 +41,13 @@ class RefundHook(Protocol):
 class EditHook(Protocol):
     """A hook that runs before an order's line items are edited and can raise a ``DomainError`` to refuse the edit.
 
-    ``fewer`` maps line ids to removed quantities. ``more`` is True if items are added.
+    ``fewer`` maps line ids to removed quantities. ``more`` is True if items are added. The hook returns the locations
+    that would have fulfilled the removed items, as quantities keyed by line id and location id.
     """
 
-    def __call__(self, order: Order, fewer: Mapping[int, int], *, more: bool, actor: str, at: datetime) -> None: ...
+    def __call__(
+        self, order: Order, fewer: Mapping[int, int], *, more: bool, actor: str, at: datetime
+    ) -> Mapping[int, Mapping[int, int]]: ...
 
 
 class ErasureHook(Protocol):

@@ -4,6 +4,7 @@ A line stores the locations that its items were taken from (``taken_from``), so 
 locations, and only once.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
@@ -94,15 +95,17 @@ def exchange_stock(
     *,
     added: Sequence[LineItem],
     removed: Mapping[LineItem, int],
+    sources: Mapping[int, Mapping[int, int]],
     actor: str,
     at: datetime,
 ) -> None:
     """Deduct stock for added lines and return stock of removed items, in a single set of inventory changes.
 
     The products of ``every`` line, including the new lines, are locked. ``removed`` is the removed quantity of each
-    changed line. This function updates ``taken_from``. The caller saves the lines.
+    changed line, and ``sources`` are the locations that would have fulfilled these items, as quantities keyed by line
+    id and location id. This function updates ``taken_from``. The caller saves the lines.
     """
-    returns = _return_moves(removed)
+    returns = _return_moves(removed, sources)
     moves = _take_moves(order, added, other_item_ids={move.item_id for move in returns})
     lock_sold_products(line.product_id for line in every if line.product_id is not None)
     if moves or returns:
@@ -159,7 +162,7 @@ def return_order_stock(
     ``other_moves`` are other inventory changes to apply at the same time, so that all rows are locked in order.
     """
     moves: dict[StockKey, int] = {}
-    for move in (*other_moves, *_return_moves(units)):
+    for move in (*other_moves, *_return_moves(units, {})):
         moves[move.item_id, move.location_id] = moves.get((move.item_id, move.location_id), 0) + move.delta
     if moves:
         movements.apply_stock_changes(
@@ -171,20 +174,28 @@ def return_order_stock(
         )
 
 
-def _return_moves(units: Mapping[LineItem, int]) -> list[StockChange]:
+def _return_moves(units: Mapping[LineItem, int], sources: Mapping[int, Mapping[int, int]]) -> list[StockChange]:
     active = set(Location.objects.filter(active=True).values_list("pk", flat=True))
     moves: dict[StockKey, int] = {}
     for line, count in units.items():
-        remaining = count
-        for location in sorted(line.taken_from, key=int):
-            returned = min(remaining, line.taken_from[location])
-            if not returned:
-                continue
-            remaining -= returned
-            line.taken_from = {**line.taken_from, location: line.taken_from[location] - returned}
+        for location, returned in release_stock(line, count, sources.get(line.pk, {})).items():
             if line.variant is not None:
-                location_id = int(location) if int(location) in active else get_primary_location().pk
+                location_id = location if location in active else get_primary_location().pk
                 key = (line.variant.inventory_item_id, location_id)
                 moves[key] = moves.get(key, 0) + returned
-        line.taken_from = {location: quantity for location, quantity in line.taken_from.items() if quantity}
     return [StockChange(item, location, returned, connect=True) for (item, location), returned in moves.items()]
+
+
+def release_stock(line: LineItem, quantity: int, sources: Mapping[int, int]) -> Counter[int]:
+    """Reduce ``taken_from`` by at most a quantity, and return the released quantities by location.
+
+    ``sources`` are the quantities to release first, by location. Items that took nothing from stock release nothing.
+    """
+    taken = {int(location): units for location, units in sorted(line.taken_from.items(), key=lambda row: int(row[0]))}
+    released: Counter[int] = Counter()
+    for location, limit in (*sources.items(), *taken.items()):
+        if count := min(quantity - released.total(), limit, taken.get(location, 0)):
+            released[location] += count
+            taken[location] -= count
+    line.taken_from = {str(location): units for location, units in taken.items() if units}
+    return released

@@ -32,10 +32,11 @@ class LineItem(ShopOwned):
 
     ``quantity`` is the ordered quantity, and ``current_quantity`` excludes canceled and returned items.
     ``fulfillable_quantity`` is the quantity that still has to be fulfilled. ``fulfilled_quantity`` and
-    ``refunded_quantity`` are the fulfilled and refunded quantities. ``unrestocked_quantity`` is the quantity that was
-    refunded without restocking: these items do not come back, and are still fulfilled. ``tax_lines`` and
-    ``discount_allocations`` contain amounts for the ordered quantity, and ``tax`` and ``discount`` are the sums of
-    these amounts. ``taken_from`` maps location ids to the quantities taken from stock.
+    ``refunded_quantity`` are the fulfilled and refunded quantities. ``unrestocked_quantity`` is the quantity that
+    refunds without restocking subtracted from the current quantity: these items do not come back, and are still
+    fulfilled. ``tax_lines`` and ``discount_allocations`` contain amounts for the ordered quantity, and ``tax`` and
+    ``discount`` are the sums of these amounts. ``taken_from`` maps location ids to the quantities taken from stock.
+    Items in fulfillment orders were taken from the location of the fulfillment order.
 
     ``duties`` is a list of the duties on the ordered quantity, each with ``id`` (used by refunds),
     ``harmonized_system_code``, ``country_code_of_origin``, ``price`` and ``tax_lines``. ``duty`` and ``duty_tax`` are

@@ -39,8 +39,8 @@ RestockType = RefundLineItem.RestockType
 NO_RESTOCK_CHOICE = str(RestockType.NO_RESTOCK)
 _RESTOCK_TYPES = {"unsent": RestockType.CANCEL, "sent": RestockType.RETURN}
 _WORDS = {
-    # The restock labels, keyed by item state and by whether inventory is tracked. The first label is for restocking,
-    # the second for not restocking.
+    # The restock labels, keyed by item state and by whether the items were taken from stock. The first label is for
+    # restocking, the second for not restocking.
     ("unsent", True): (
         gettext_noop("Cancel and restock at {place}"),
         gettext_noop("Refund only: items will still be fulfilled"),
@@ -107,7 +107,9 @@ class RefundForm(forms.Form):
             row for row in calculation.get_payment_balances(snapshot.transactions) if row.refundable
         ]
         self.shipping_left = calculation.get_refundable_shipping(snapshot.shipping)
-        self.restock_locations = restocking.get_restock_choices([row.line for row in self.refundable_rows])
+        self.restock_locations = restocking.get_restock_choices(
+            snapshot.order, [row.line for row in self.refundable_rows]
+        )
         self.duties = snapshot.refundable_duties
         for row in self.refundable_rows:
             self._add_units(row, everything=everything)
@@ -126,7 +128,7 @@ class RefundForm(forms.Form):
 
     def _add_units(self, units: RefundableItems, *, everything: bool) -> None:
         key, line = get_row_key(units), units.line
-        choices = _choices(units, self.restock_locations[line.pk])
+        choices = _choices(units, self.restock_locations)
         self.fields[f"units-{key}"] = forms.IntegerField(
             label=_("Quantity of {product}").format(product=line.name),
             required=False,
@@ -281,13 +283,15 @@ def get_row_key(units: RefundableItems) -> str:
     return f"{units.line.pk}-{units.state}"
 
 
-def _choices(units: RefundableItems, all_locations: Sequence[Location]) -> list[tuple[str, str]]:
+def _choices(
+    units: RefundableItems, restock_locations: Mapping[tuple[int, RestockType], Sequence[Location]]
+) -> list[tuple[str, str]]:
     if units.state == "gone":
         return [(NO_RESTOCK_CHOICE, _("Nothing to restock"))]
     line, kind = units.line, _RESTOCK_TYPES[units.state]
-    counted = line.variant is not None and line.variant.inventory_item.tracked
-    restock_label, no_restock_label = _WORDS[units.state, counted]
-    locations = all_locations if counted else all_locations[:1]
+    took_stock = bool(line.taken_from)
+    restock_label, no_restock_label = _WORDS[units.state, took_stock]
+    locations = restock_locations[line.pk, kind][: None if took_stock else 1]
     return [(f"{kind}:{location.pk}", _(restock_label).format(place=location.name)) for location in locations] + [
         (NO_RESTOCK_CHOICE, _(no_restock_label))
     ]

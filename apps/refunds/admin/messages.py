@@ -76,8 +76,7 @@ def describe_items(preview: RefundPreview) -> list[str]:
     sentences = []
     for line, location in zip(preview.refund_lines, preview.locations, strict=True):
         units = f"{line.quantity} × {line.line.name}"
-        is_tracked = line.line.variant is not None and line.line.variant.inventory_item.tracked
-        location_name = location.name if is_tracked and location else ""
+        location_name = location.name if line.line.taken_from and location else ""
         if line.restock_type == RestockType.NO_RESTOCK:
             text = _("{units}: refunded, not restocked")
         elif line.restock_type == RestockType.CANCEL:

@@ -5,7 +5,6 @@ If a gateway moves the money, this module only reserves it: the refund transacti
 """
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -24,7 +23,6 @@ from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.tenancy.staff_access import find_member
 from apps.core.types import ReadOnlyAttrs
-from apps.fulfillment.domain.fulfillment_orders import quantities
 from apps.inventory.domain import movements
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import StockMovement
@@ -212,8 +210,7 @@ def _save_refund(
         created_at=at,
     )
     refund.save(force_insert=True)
-    _cancel_fulfillment(order, refund_lines, actor=actor, at=at)
-    moves = restocking.remove_from_order(refund_lines, locations)
+    moves = restocking.remove_from_order(order, refund_lines, locations, actor=actor, at=at)
     order.refund_discrepancy += discrepancy
     LineItem.objects.bulk_update(
         {refund_line.line for refund_line in refund_lines},
@@ -256,16 +253,6 @@ def _save_shipping_and_duties(refund: Refund, result: RefundCalculation, *, at: 
             RefundDuty(line_item=part.line, duty_id=part.duty_id, amount=part.amount, tax=part.tax, **common)
             for part in result.duties
         )
-
-
-def _cancel_fulfillment(order: Order, refund_lines: Sequence[RefundLine], *, actor: str, at: datetime) -> None:
-    """Remove canceled items from the fulfillment orders. Canceling the order cancels its fulfillment orders itself."""
-    canceled_quantities = Counter[int]()
-    for refund_line in refund_lines:
-        if refund_line.restock_type == RefundLineItem.RestockType.CANCEL:
-            canceled_quantities[refund_line.line.pk] += refund_line.quantity
-    if canceled_quantities and order.cancelled_at is None:
-        quantities.remove_from_fulfillment_orders(order, canceled_quantities, actor=actor, at=at)
 
 
 def _adjustments(

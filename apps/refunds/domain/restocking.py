@@ -1,17 +1,23 @@
 """Remove refunded items from their order and restock them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import cache
+from itertools import product
 
 from django.utils.translation import gettext as _
 
 from apps.core.i18n.error_messages import BLANK, INVALID
 from apps.core.types import Errors
+from apps.fulfillment.domain.fulfillment_orders import quantities
+from apps.fulfillment.domain.fulfillment_orders.quantities import Removal
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.domain.stock import get_primary_location
 from apps.inventory.models import InventoryLevel, Location
-from apps.orders.models import LineItem
+from apps.orders.domain.stock_reservation import release_stock
+from apps.orders.models import LineItem, Order
 from apps.refunds.domain import calculation
+from apps.refunds.domain.stock_sources import StockSources
 from apps.refunds.domain.validation import RefundLine, RefundRefused, RefundRequest, RestockType
 
 # If there are more locations than this, only locations that stock an item are offered.
@@ -44,7 +50,8 @@ def resolve_restock_locations(
                 if location is None:
                     errors[field] = [INVALID]
             elif refund_request.restock:
-                location = _default_location(refund_line.line, active, services, primary)
+                sources = {} if refund_line.source_id is None else {refund_line.source_id: refund_line.quantity}
+                location = _default_location(refund_line.line, active, services, primary, sources)
             else:
                 errors[field] = [BLANK]
             service = services.get(_inventory_item_id(refund_line.line))
@@ -73,28 +80,34 @@ def _default_location(
     active: dict[int, Location],
     services: dict[int | None, Location],
     primary: Callable[[], Location],
+    sources: Mapping[int, int],
 ) -> Location:
-    """Return the location of the item's fulfillment service, of most taken items, or the primary location."""
+    """Return the location of the item's fulfillment service, of most items, or the primary location.
+
+    ``sources`` are the quantities by location that the items were taken from.
+    """
     if service := services.get(_inventory_item_id(line)):
         return service
-    sources = [(units, int(pk)) for pk, units in line.taken_from.items() if int(pk) in active]
-    return active[max(sources)[1]] if sources else primary()
+    quantities_by_location = [(units, pk) for pk, units in sources.items() if units and pk in active]
+    return active[max(quantities_by_location)[1]] if quantities_by_location else primary()
 
 
-def get_restock_choices(lines: Sequence[LineItem]) -> dict[int, list[Location]]:
-    """Return lists of possible restock locations, keyed by line ID. Each list begins with the default location."""
+def get_restock_choices(order: Order, lines: Sequence[LineItem]) -> dict[tuple[int, RestockType], list[Location]]:
+    """Return possible restock locations, keyed by line ID and restock type. Each list begins with the default."""
     active = {row.pk: row for row in Location.objects.filter(active=True).order_by("name", "pk")}
     services = _get_service_locations(lines)
     primary = cache(get_primary_location)
     own = [row for row in active.values() if not row.legacy]
     stocked = _get_stocked_pairs(lines) if len(own) > MANY_LOCATIONS else None
+    stock_sources = StockSources(order)
+    loaders = {RestockType.CANCEL: stock_sources.get_waiting, RestockType.RETURN: stock_sources.get_sent}
     choices = {}
-    for line in lines:
-        default = _default_location(line, active, services, primary)
+    for line, (kind, get_sources) in product(lines, loaders.items()):
+        default = _default_location(line, active, services, primary, get_sources(line))
         alternatives = [] if _inventory_item_id(line) in services else [row for row in own if row.pk != default.pk]
         if stocked is not None:
             alternatives = [row for row in alternatives if (_inventory_item_id(line), row.pk) in stocked]
-        choices[line.pk] = [default, *alternatives]
+        choices[line.pk, kind] = [default, *alternatives]
     return choices
 
 
@@ -103,33 +116,63 @@ def _get_stocked_pairs(lines: Iterable[LineItem]) -> set[tuple[int | None, int]]
     return set(InventoryLevel.objects.filter(item_id__in=items).values_list("item_id", "location_id"))
 
 
-def remove_from_order(refund_lines: Sequence[RefundLine], locations: Sequence[Location | None]) -> list[StockChange]:
-    """Update the lines of refunded items without saving them, and return the inventory changes to apply.
+def remove_from_order(
+    order: Order,
+    refund_lines: Sequence[RefundLine],
+    locations: Sequence[Location | None],
+    *,
+    actor: str,
+    at: datetime,
+) -> list[StockChange]:
+    """Remove refunded items from the fulfillment orders and the lines, and return the inventory changes to apply.
 
-    Untracked items and items of deleted variants cause no inventory changes.
+    Items only go back to stock if the order took them from stock. The caller saves the lines.
     """
-    calculation.reduce_quantities([(refund_line.line, refund_line.quantity) for refund_line in refund_lines])
+    sources = _remove_from_fulfillment_orders(order, refund_lines, locations, actor=actor, at=at)
+    stock_sources = StockSources(order)
     moves: dict[tuple[int, int], int] = {}
-    for refund_line, restock_location in zip(refund_lines, locations, strict=True):
-        line = refund_line.line
-        if refund_line.restock_type == RestockType.CANCEL:
-            line.fulfillable_quantity -= refund_line.quantity
-        elif refund_line.restock_type == RestockType.NO_RESTOCK:
-            line.unrestocked_quantity += refund_line.quantity
-        if restock_location is None:
+    rows = list(zip(refund_lines, locations, sources, strict=True))
+    # Release the stock of canceled items first. What is left then shows where the returned items were sent from.
+    for refund_line, location, removed in sorted(rows, key=lambda row: row[0].restock_type != RestockType.CANCEL):
+        line, quantity = refund_line.line, refund_line.quantity
+        before = line.current_quantity
+        calculation.reduce_quantities([(line, quantity)])
+        if refund_line.restock_type == RestockType.NO_RESTOCK:
+            line.unrestocked_quantity += before - line.current_quantity
+        if location is None:
             continue
-        _reduce_taken_from(line, refund_line.quantity, str(restock_location.pk))
-        if line.variant is not None and line.variant.inventory_item.tracked:
-            key = (line.variant.inventory_item_id, restock_location.pk)
-            moves[key] = moves.get(key, 0) + refund_line.quantity
+        if refund_line.restock_type == RestockType.CANCEL:
+            line.fulfillable_quantity -= quantity
+            released = release_stock(line, quantity, {**removed, location.pk: removed.get(location.pk, quantity)})
+        else:
+            sent = stock_sources.get_sent(line)
+            released = release_stock(line, quantity, {location.pk: sent.get(location.pk, 0), **sent})
+        if line.variant is not None and released:
+            key = (line.variant.inventory_item_id, location.pk)
+            moves[key] = moves.get(key, 0) + released.total()
     return [StockChange(item, location, units, connect=True) for (item, location), units in moves.items()]
 
 
-def _reduce_taken_from(line: LineItem, units: int, first: str) -> None:
-    """Reduce ``taken_from`` by restocked items, so that a later cancellation does not restock the items again."""
-    remaining = dict(line.taken_from)
-    for location in sorted(remaining, key=lambda pk: (pk != first, int(pk))):
-        returned = min(units, remaining[location])
-        remaining[location] -= returned
-        units -= returned
-    line.taken_from = {location: quantity for location, quantity in remaining.items() if quantity}
+def _remove_from_fulfillment_orders(
+    order: Order,
+    refund_lines: Sequence[RefundLine],
+    locations: Sequence[Location | None],
+    *,
+    actor: str,
+    at: datetime,
+) -> list[dict[int, int]]:
+    """Remove canceled items from the fulfillment orders, if possible at the location that restocks them.
+
+    Return the removed quantities of each refund line by location. If the order is being canceled, the fulfillment
+    orders have already been closed.
+    """
+    removals = {
+        index: Removal(refund_line.line.pk, refund_line.quantity, None if location is None else location.pk)
+        for index, (refund_line, location) in enumerate(zip(refund_lines, locations, strict=True))
+        if refund_line.restock_type == RestockType.CANCEL
+    }
+    if not removals or order.cancelled_at is not None:
+        return [{} for _refund_line in refund_lines]
+    removed = quantities.remove_from_fulfillment_orders(order, list(removals.values()), actor=actor, at=at)
+    by_index = dict(zip(removals, removed, strict=True))
+    return [by_index.get(index, {}) for index in range(len(refund_lines))]

@@ -1,6 +1,6 @@
 """Validate refund requests against the current order, and calculate the refund."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -15,6 +15,7 @@ from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 from apps.refunds.domain import calculation
 from apps.refunds.domain.calculation import RefundableDuty, RefundCalculation
+from apps.refunds.domain.stock_sources import StockSources
 from apps.refunds.models import RefundDuty, RefundLineItem
 
 RestockType = RefundLineItem.RestockType
@@ -121,13 +122,18 @@ class OrderSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class RefundLine:
-    """Items of a refund, with the resolved line item and restock type."""
+    """Items of a refund, with the resolved line item and restock type.
+
+    ``location_id`` is the requested restock location. ``source_id`` is the location that the items were taken from, or
+    None if a restock location is requested.
+    """
 
     index: int
     line: LineItem
     quantity: int
     restock_type: RestockType
     location_id: int | None
+    source_id: int | None = None
 
 
 def resolve_and_calculate(
@@ -192,6 +198,14 @@ class RemainingQuantities:
         self.refundable = {line.pk: line.quantity - line.refunded_quantity for line in snapshot.lines}
         self.unfulfilled = {line.pk: line.fulfillable_quantity for line in snapshot.lines}
         self.fulfilled = {line.pk: line.quantity_at_customer for line in snapshot.lines}
+        self._stock_sources = StockSources(snapshot.order)
+        self._sources: dict[tuple[int, RestockType], dict[int, int]] = {}
+
+    def get_sources(self, refund_line: RefundLine) -> dict[int, int]:
+        """Return the remaining quantities by location that the items were taken from. The caller reduces them."""
+        line, kind = refund_line.line, refund_line.restock_type
+        load = self._stock_sources.get_waiting if kind == RestockType.CANCEL else self._stock_sources.get_sent
+        return self._sources.setdefault((line.pk, kind), load(line))
 
     def take(self, units: RefundLine) -> str:
         """Subtract items from the remaining quantities, and return an error message if there are not enough."""
@@ -224,7 +238,23 @@ def _split_by_restock_type(
         (RestockType.RETURN, fulfilled),
         (RestockType.NO_RESTOCK, units.quantity - unfulfilled - fulfilled),
     )
-    return [replace(refund_line, quantity=count, restock_type=kind) for kind, count in parts if count]
+    split_lines = [replace(refund_line, quantity=count, restock_type=kind) for kind, count in parts if count]
+    if units.location_id is not None or len(line.taken_from) < 2:
+        return split_lines
+    return [part for split_line in split_lines for part in _split_by_source(split_line, remaining)]
+
+
+def _split_by_source(refund_line: RefundLine, remaining: "RemainingQuantities") -> Iterator[RefundLine]:
+    """Split items by the location that they were taken from."""
+    rest = refund_line.quantity
+    sources = remaining.get_sources(refund_line) if refund_line.restock_type != RestockType.NO_RESTOCK else {}
+    for location, count in sources.items():
+        if part := min(rest, count):
+            sources[location] -= part
+            rest -= part
+            yield replace(refund_line, quantity=part, source_id=location)
+    if rest:
+        yield replace(refund_line, quantity=rest)
 
 
 def _resolve_duties(

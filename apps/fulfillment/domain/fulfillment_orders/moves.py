@@ -161,3 +161,23 @@ def shift_stock(order: Order, shifts: Sequence[tuple[LineItem, int, int, int]], 
     ]
     reason = StockMovement.Reason.TRANSFER
     movements.apply_stock_changes(moves, reason=reason, actor=actor, at=at, reference=order.name)
+
+
+def claim_reservations(fulfillment_order: FulfillmentOrder, lines: Sequence[LineItem]) -> None:
+    """Assign the stock of items that have to be fulfilled again to their new fulfillment order's location.
+
+    The items came back from the carrier to this location, so no inventory level changes. The caller saves the lines.
+    """
+    target = str(fulfillment_order.assigned_location_id)
+    elsewhere = [line for line in lines if line.taken_from.keys() - {target}]
+    waiting = quantities.get_waiting_quantities(fulfillment_order.order) if elsewhere else {}
+    for line in elsewhere:
+        needed = {str(location): count for location, count in waiting.get(line.pk, {}).items()}
+        taken_from = dict(line.taken_from)
+        for location in sorted(taken_from.keys() - {target}, key=int):
+            missing = needed.get(target, 0) - taken_from.get(target, 0)
+            moved = min(missing, taken_from[location] - needed.get(location, 0))
+            if moved > 0:
+                taken_from[location] -= moved
+                taken_from[target] = taken_from.get(target, 0) + moved
+        line.taken_from = {location: units for location, units in taken_from.items() if units}

@@ -5,7 +5,9 @@ another. Callers must lock the order.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import product
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -212,32 +214,58 @@ def remove_quantities(lines: LineQuantities) -> None:
     save_lines(lines)
 
 
-@transaction.atomic
-def remove_from_fulfillment_orders(order: Order, counts: Mapping[int, int], *, actor: str, at: datetime) -> None:
-    """Remove quantities, keyed by line item, from a locked order. Call this before changing the line items.
+def get_waiting_quantities(order: Order) -> dict[int, dict[int, int]]:
+    """Return the quantities in unfinished fulfillment orders, keyed by line item and location."""
+    rows = FulfillmentOrderLine.objects.filter(fulfillment_order__order=order, fulfillable_quantity__gt=0)
+    waiting: dict[int, dict[int, int]] = {}
+    for line, location, count in rows.order_by("pk").values_list(
+        "line_item_id", "fulfillment_order__assigned_location_id", "fulfillable_quantity"
+    ):
+        by_location = waiting.setdefault(line, {})
+        by_location[location] = by_location.get(location, 0) + count
+    return waiting
 
-    Quantities that are neither requested nor in progress are removed first. If a fulfillment service has accepted some
-    of the quantities, nothing is removed.
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A quantity of a line item to remove from the fulfillment orders, first from those at the location."""
+
+    line_item_id: int
+    quantity: int
+    location_id: int | None = None
+
+
+@transaction.atomic
+def remove_from_fulfillment_orders(
+    order: Order, removals: Sequence[Removal], *, actor: str, at: datetime
+) -> list[dict[int, int]]:
+    """Remove quantities from a locked order. Call this before changing the line items.
+
+    At each location, quantities that are neither requested nor in progress are removed first. If a fulfillment service
+    has accepted some of the quantities, nothing is removed. Return the removed quantities of each removal by location,
+    without quantities that were not routed yet.
     """
     rows = (
         FulfillmentOrderLine.objects.filter(fulfillment_order__order=order, fulfillable_quantity__gt=0)
-        .filter(line_item_id__in=counts)
+        .filter(line_item_id__in={removal.line_item_id for removal in removals})
         .select_related("fulfillment_order", "line_item")
         .order_by("pk")
     )
     lines = [row for row in rows if row.fulfillment_order.status in UNFINISHED]
-    unrouted = {row.line_item_id: row.line_item.fulfillable_quantity for row in lines}
-    for row in lines:
-        unrouted[row.line_item_id] -= row.fulfillable_quantity
-    remaining = {pk: max(count - max(unrouted.get(pk, count), 0), 0) for pk, count in counts.items()}
+    remaining = _subtract_unrouted(lines, removals)
+    removable = [row for row in lines if row.fulfillment_order.request_status not in ACCEPTED_BY_SERVICE]
+    removable.sort(key=lambda row: (_REMOVAL_ORDER.index(row.fulfillment_order.request_status), row.pk))
     selected: LineQuantities = {}
-    for row in sorted(lines, key=lambda row: (_REMOVAL_ORDER.index(row.fulfillment_order.request_status), row.pk)):
-        if row.fulfillment_order.request_status in ACCEPTED_BY_SERVICE:
+    removed: list[dict[int, int]] = [{} for _removal in removals]
+    for at_location, (index, removal), row in product((True, False), enumerate(removals), removable):
+        location = row.fulfillment_order.assigned_location_id
+        if row.line_item_id != removal.line_item_id or (at_location and location != removal.location_id):
             continue
-        if count := min(remaining[row.line_item_id], row.fulfillable_quantity):
-            selected[row] = count
-            remaining[row.line_item_id] -= count
-    if any(remaining.values()):
+        if count := min(remaining[index], row.fulfillable_quantity - selected.get(row, 0)):
+            selected[row] = selected.get(row, 0) + count
+            removed[index][location] = removed[index].get(location, 0) + count
+            remaining[index] -= count
+    if any(remaining):
         raise AcceptedByService(
             _("Fulfillment services have already accepted some of the items. Request a cancellation first.")
         )
@@ -248,3 +276,18 @@ def remove_from_fulfillment_orders(order: Order, counts: Mapping[int, int], *, a
             fulfillment_order.save(update_fields=["status"])
             FulfillmentHold.objects.filter(fulfillment_order=fulfillment_order).delete()
             record_event("fulfillment_orders/cancelled", fulfillment_order, actor=actor, at=at)
+    return removed
+
+
+def _subtract_unrouted(lines: Sequence[FulfillmentOrderLine], removals: Sequence[Removal]) -> list[int]:
+    """Return the quantity of each removal that the lines of fulfillment orders have to give up."""
+    unrouted = {row.line_item_id: row.line_item.fulfillable_quantity for row in lines}
+    for row in lines:
+        unrouted[row.line_item_id] -= row.fulfillable_quantity
+    remaining = []
+    for removal in removals:
+        count = min(removal.quantity, max(unrouted.get(removal.line_item_id, removal.quantity), 0))
+        if removal.line_item_id in unrouted:
+            unrouted[removal.line_item_id] -= count
+        remaining.append(removal.quantity - count)
+    return remaining
