@@ -1,6 +1,6 @@
 """What the fulfillment app adds to other apps."""
 
-from apps.catalog.domain.fulfillment_service_choices import service_handles
+from apps.catalog.domain.fulfillment_service_choices import service_locations
 from apps.core.rest.resources.nested_rows import NestedRows
 from apps.fulfillment.api.fulfillments import FulfillmentSerializer
 from apps.fulfillment.domain import customer_tracking, order_hooks
@@ -17,5 +17,5 @@ hooks.edit_hooks.add(order_hooks.update_edited_order)
 order_members.register("fulfillments", NestedRows(FulfillmentSerializer, "fulfillments"))
 status_page_sections.register(customer_tracking.TEMPLATE, customer_tracking.get_tracking_context)
 deactivation_objections.register("fulfillment orders", order_hooks.get_deactivation_objections)
-service_handles.add(changes.get_service_handles)
+service_locations.add(changes.get_service_locations)
 uninstall_cleaners.register("fulfillment services", changes.delete_services_of_app)

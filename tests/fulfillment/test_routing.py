@@ -69,15 +69,15 @@ def test_each_line_goes_to_its_service_or_its_stock_location(api: ApiClient, in_
     set_stock(ours, cellar, 5)
     theirs.fulfillment_service = service.handle
     theirs.save()
+    set_stock(theirs, service.location, 3)
     lines = [{"variant_id": ours.pk, "quantity": 2, "title": "Mug"}, {"variant_id": theirs.pk, "title": "Cup"}]
 
     order = make_order(lines=lines, inventory_behaviour=OBEY)
     rows = route_order_now(order)
 
     assert get_lines_by_location(rows) == {"Cellar": [("Mug", 2)], "North Depot": [("Cup", 1)]}
-    # The service's item had been taken from another location's stock, which is restored.
     levels = {level.location.name: level.available for level in theirs.inventory_item.levels.select_related("location")}
-    assert levels == {"Shop location": 4, "North Depot": -1}
+    assert levels == {"Shop location": 4, "North Depot": 2}
     line_items = order.line_items.order_by("position").values_list("taken_from", flat=True)
     assert list(line_items) == [{str(cellar.pk): 2}, {str(service.location_id): 1}]
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import ClassVar, Unpack
 
-from django.conf import settings
 from rest_framework import serializers
 from rest_framework.fields import empty
 
+from apps.catalog.domain.fulfillment_service_choices import get_inventory_management
 from apps.core.handles import MAX_LENGTH, slugify_text
 from apps.core.rest.resources.fields import (
     ApiField,
@@ -62,13 +62,19 @@ class SkuField(_OptionalTextField):
 
 
 class ManagementField(_OptionalTextField):
-    """A variant's inventory management: ``settings.BRAND`` if the inventory is tracked, otherwise null."""
+    """A variant's inventory management: who tracks the inventory, or null if it is not tracked.
+
+    The value is the handle of the variant's fulfillment service, or ``settings.BRAND``.
+    """
+
+    def get_columns(self) -> tuple[str, ...]:
+        return (*super().get_columns(), "fulfillment_service")
 
     def run_validation(self, data: object = empty) -> object:
         return data is not None and bool(super().run_validation(data))
 
     def get_renderer(self) -> Render:
-        return lambda _context, tracked: settings.BRAND if tracked else None
+        return lambda _context, tracked, service: get_inventory_management(tracked=tracked, service=service)
 
 
 class HandleField(_OptionalTextField):

@@ -1,19 +1,37 @@
 """Fulfillment services that a variant can use: ``manual``, and services that other Django apps add."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+
+from django.conf import settings
 
 from apps.catalog.models import Product, Variant
 from apps.core.events.recording import EventInput, record_events
 from apps.core.registry import Registry
 
 MANUAL = "manual"
-# Functions that return the service handles of the current shop.
-service_handles = Registry[str, Callable[[], Iterable[str]]]("fulfillment service handles")
+# Functions that return the location ids of the current shop's services, keyed by handle.
+service_locations = Registry[str, Callable[[], Mapping[str, int]]]("fulfillment service locations")
+
+
+def get_all_service_locations() -> dict[str, int]:
+    return {handle: location for source in service_locations.values() for handle, location in source().items()}
+
+
+def get_service_locations(handles: Iterable[str]) -> dict[str, int]:
+    """Return the location ids of the services, keyed by handle, or an empty dict if no handle is a service's."""
+    return get_all_service_locations() if set(handles) - {MANUAL, ""} else {}
 
 
 def get_service_handles() -> set[str]:
-    return {MANUAL, *(handle for source in service_handles.values() for handle in source())}
+    return {MANUAL, *get_all_service_locations()}
+
+
+def get_inventory_management(*, tracked: bool, service: str) -> str | None:
+    """Return who tracks a variant's inventory: its fulfillment service, or the shop. None if it is not tracked."""
+    if not tracked:
+        return None
+    return settings.BRAND if service in {MANUAL, ""} else service
 
 
 def reset_fulfillment_service(handle: str, *, actor: str, at: datetime) -> int:

@@ -13,6 +13,7 @@ from django.db.models import Min
 from django.utils.translation import gettext as _
 
 from apps.catalog.domain import options, weights
+from apps.catalog.domain.fulfillment_service_choices import get_service_locations
 from apps.catalog.domain.inputs import OptionInput, VariantInput
 from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.positions import arrange_rows, renumber_rows
@@ -25,7 +26,9 @@ from apps.core.i18n.messages import define_message
 from apps.core.models import delete_rows, get_column_values
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs
 from apps.inventory.domain import stock as inventory
+from apps.inventory.models import InventoryItem
 from apps.metafields.domain import write as metafields
 from apps.shops.domain.settings import has_finer_amounts
 
@@ -78,7 +81,7 @@ def update_variant(variant: Variant, requested: VariantInput, *, actor: str, at:
         OptionsRefused: The values do not match the options, or another variant has the same values.
         UnknownRow: The image does not belong to the product.
     """
-    if requested.item:
+    if requested.item or "fulfillment_service" in requested.attrs:
         lock_stock(variant_ids=[variant.pk], deleting=True)
     product = lock_product(variant.product_id)
     current, before = _load_variants(product)
@@ -187,8 +190,8 @@ def build_variants(
 
 def insert_variants(pairs: Sequence[tuple[Variant, VariantInput]], *, actor: str, at: datetime) -> None:
     """Insert the variants of new products, with their inventory items and metafields."""
-    items = inventory.create_items([requested.item for _row, requested in pairs], actor=actor, at=at)
     rows = [row for row, _requested in pairs]
+    items = _create_items(rows, [requested.item for _row, requested in pairs], actor=actor, at=at)
     for row, item in zip(rows, items, strict=True):
         row.inventory_item, row.created_at = item, at
     Variant.objects.bulk_create(rows)
@@ -294,8 +297,9 @@ def _save_variants(
     renumber_rows(variants)
     dirty = [row for row in variants if row.pk and get_column_values(row) != before[row.pk]]
     _update_variants(dirty, before)
+    _relocate_items(dirty, before, actor=actor, at=at)
     if new := [row for row in variants if row.pk is None]:
-        items = inventory.create_items([inputs[id(row)].item for row in new], actor=actor, at=at)
+        items = _create_items(new, [inputs[id(row)].item for row in new], actor=actor, at=at)
         for row, item in zip(new, items, strict=True):
             row.inventory_item, row.created_at = item, at
         Variant.objects.bulk_create(new)
@@ -303,6 +307,27 @@ def _save_variants(
     has_changes |= bool(metafields.set_metafields_of_owners(drafts, actor=actor, at=at))
     _set_lowest_price(product)
     return has_changes or bool(dirty or new)
+
+
+def _create_items(
+    rows: Sequence[Variant], item_attrs: Sequence[Attrs], *, actor: str, at: datetime
+) -> list[InventoryItem]:
+    """Create the inventory items of new variants, at the locations of their fulfillment services."""
+    services = get_service_locations(row.fulfillment_service for row in rows)
+    location_ids = {
+        index: services[row.fulfillment_service]
+        for index, row in enumerate(rows)
+        if row.fulfillment_service in services
+    }
+    return inventory.create_items(item_attrs, location_ids=location_ids, actor=actor, at=at)
+
+
+def _relocate_items(rows: Sequence[Variant], before: _StoredValues, *, actor: str, at: datetime) -> None:
+    """Stock the items of variants with a new fulfillment service at the service's location."""
+    changed = [row for row in rows if row.fulfillment_service != before[row.pk]["fulfillment_service"]]
+    services = get_service_locations(row.fulfillment_service for row in changed)
+    for row in sorted(changed, key=lambda row: row.inventory_item_id):
+        inventory.relocate_item(row.inventory_item, services.get(row.fulfillment_service), actor=actor, at=at)
 
 
 def _set_lowest_price(product: Product) -> None:

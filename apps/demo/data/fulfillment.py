@@ -23,7 +23,7 @@ from apps.fulfillment.domain.fulfillments import FulfillmentPart
 from apps.fulfillment.domain.services import changes
 from apps.fulfillment.domain.services.changes import cancel_notifications
 from apps.fulfillment.models import FulfillmentEvent, FulfillmentHold, FulfillmentOrder, FulfillmentService
-from apps.inventory.domain import movements, stock
+from apps.inventory.domain import movements
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import StockMovement
 from apps.orders.domain.create import orders
@@ -200,9 +200,7 @@ def _create_warehouse_product(service: FulfillmentService, at: datetime) -> Vari
         item={"sku": SKU, "tracked": True, "cost": Decimal(21)},
     )
     product = products.create_product(attrs, ProductParts(variants=[variant]), actor=ACTOR, at=at)
-    variant_row = Variant.objects.select_related("inventory_item").get(product=product)
-    stock.connect_item(variant_row.inventory_item, service.location, actor=ACTOR, at=at)
-    stock.disconnect_item(variant_row.inventory_item, stock.get_primary_location(), actor=ACTOR, at=at)
+    variant_row = Variant.objects.get(product=product)
     move = StockChange(variant_row.inventory_item_id, service.location_id, _STOCK)
     movements.apply_stock_changes([move], reason=StockMovement.Reason.RECEIVED, actor=ACTOR, at=at)
     return variant_row

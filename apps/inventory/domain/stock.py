@@ -4,7 +4,7 @@ Each function runs in one transaction and writes a ledger row and an event for e
 levels, call ``apps.inventory.domain.movements.apply_stock_changes``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -132,6 +132,26 @@ def connect_item(
 
 
 @transaction.atomic
+def relocate_item(item: InventoryItem, service_location_id: int | None, *, actor: str, at: datetime) -> None:
+    """Stock an item at a fulfillment service's location, or at the shop's own locations if there is no service.
+
+    The item is disconnected from locations that can no longer fulfill it, except from locations with stock that can
+    share the item.
+    """
+    levels = InventoryLevel.objects.filter(item=item).select_related("location").order_by("location_id")
+    if service_location_id is not None:
+        location = Location.objects.get(pk=service_location_id)
+        obsolete = levels.exclude(location=location)
+    else:
+        own = levels.filter(location__legacy=False).first()
+        location = own.location if own else get_primary_location()
+        obsolete = levels.filter(location__legacy=True)
+    connect_item(item, location, actor=actor, at=at, relocate=True)
+    for level in obsolete.filter(available=0):
+        remove_from_location(item, level.location, actor=actor, at=at)
+
+
+@transaction.atomic
 def disconnect_item(item: InventoryItem, location: Location, *, actor: str, at: datetime) -> None:
     """Disconnect an item from a location and record the removal of the remaining quantity."""
     lock_items([item.pk])
@@ -171,16 +191,28 @@ def lock_items(item_ids: Iterable[int]) -> None:
 
 
 @transaction.atomic
-def create_items(rows: Sequence[Attrs], *, actor: str, at: datetime) -> list[InventoryItem]:
-    """Create items, each with a level of 0 at the shop's primary location."""
+def create_items(
+    rows: Sequence[Attrs], *, actor: str, at: datetime, location_ids: Mapping[int, int] | None = None
+) -> list[InventoryItem]:
+    """Create items, each with a level of 0 at a location.
+
+    ``location_ids`` is keyed by the index of the row. The default location is the shop's primary location.
+    """
     shop = get_current_shop()
     items = InventoryItem.objects.bulk_create([InventoryItem(shop_id=shop.pk, created_at=at, **row) for row in rows])
-    primary = lock_primary_location()
+    primary, other_ids = lock_primary_location(), location_ids or {}
+    movements.lock_active_locations(other_ids.values())
     is_low = low_stock.is_new_level_low()
     levels = InventoryLevel.objects.bulk_create(
         [
-            InventoryLevel(shop_id=shop.pk, item_id=item.pk, location_id=primary, is_low=is_low, created_at=at)
-            for item in items
+            InventoryLevel(
+                shop_id=shop.pk,
+                item_id=item.pk,
+                location_id=other_ids.get(index, primary),
+                is_low=is_low,
+                created_at=at,
+            )
+            for index, item in enumerate(items)
         ]
     )
     item_events = [EventInput("inventory_items/create", item) for item in items]

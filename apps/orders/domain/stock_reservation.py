@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
+from apps.catalog.domain.fulfillment_service_choices import get_service_locations
 from apps.catalog.domain.sales_counters import lock_sold_products
 from apps.catalog.models import Variant
 from apps.core.exceptions import DomainError
@@ -34,8 +35,10 @@ class NotEnoughStock(DomainError):
 def take_stock(order: Order, lines: Sequence[LineItem], *, actor: str, at: datetime) -> None:
     """Deduct an order's items from stock according to ``inventory_behaviour``, and set ``taken_from`` of the lines.
 
-    If a single location has enough stock, the whole line is taken from this location. The primary location is tried
-    first. Missing quantities are deducted from the primary location if the variant or the behavior allows overselling.
+    Items of a fulfillment service are taken from the service's location, other items from the shop's own locations. If
+    a single location has enough stock, the whole line is taken from this location. The primary location is tried first.
+    Missing quantities are deducted from the service's or the primary location if the variant or the behavior allows
+    overselling.
     """
     moves = _take_moves(order, lines)
     if not moves:
@@ -58,14 +61,18 @@ def _take_moves(order: Order, lines: Sequence[LineItem], *, other_item_ids: Coll
     if not items and not other_item_ids:
         return []
     shelves = _lock_stock(items | set(other_item_ids))
-    fallback = get_primary_location().pk
+    primary = get_primary_location().pk
+    locations = _get_own_locations(primary)
+    services = get_service_locations(line.fulfillment_service for _, line in tracked)
     quantities: dict[StockKey, int] = {}
     oversold: set[StockKey] = set()
     short: dict[str, list[str]] = {}
     for index, line in tracked:
         assert line.variant is not None
-        item = line.variant.inventory_item_id
-        picked, missing = _pick_locations(shelves.setdefault(item, {}), line.quantity)
+        item, service = line.variant.inventory_item_id, services.get(line.fulfillment_service)
+        fallback = primary if service is None else service
+        usable = locations if service is None else [service]
+        picked, missing = _pick_locations(shelves.setdefault(item, {}), usable, line.quantity)
         if missing:
             may_oversell = (
                 order.inventory_behaviour == Behavior.IGNORE_POLICY
@@ -125,27 +132,34 @@ def _lock_products(lines: Sequence[LineItem], tracked: Sequence[LineItem]) -> No
 
 
 def _lock_stock(items: set[int]) -> dict[int, dict[int, int]]:
-    """Lock the inventory levels. For each item, return the available quantity per location, in picking order."""
+    """Lock the inventory levels. Return the available quantity of each item at each location."""
     levels = InventoryLevel.objects.select_for_update(of=("self",)).filter(item_id__in=items)
-    # Lock the rows in a fixed order instead of the picking order, to avoid deadlocks.
-    level_rows = list(levels.order_by("item_id", "location_id").values_list("item_id", "location_id", "available"))
-    primary = get_primary_location().pk
-    active = Location.objects.filter(active=True).values_list("pk", "priority")
-    rank = {pk: (pk != primary, priority, pk) for pk, priority in active}
     shelves: dict[int, dict[int, int]] = {}
-    for item, location, available in sorted(level_rows, key=lambda row: rank.get(row[1], ())):
-        if location in rank:
-            shelves.setdefault(item, {})[location] = available
+    # Lock the rows in a fixed order instead of the picking order, to avoid deadlocks.
+    for item, location, available in levels.order_by("item_id", "location_id").values_list(
+        "item_id", "location_id", "available"
+    ):
+        shelves.setdefault(item, {})[location] = available
     return shelves
 
 
-def _pick_locations(available_by_location: dict[int, int], quantity: int) -> tuple[dict[int, int], int]:
-    """Deduct a quantity from the available stock. Return the quantity for each location, and the missing quantity."""
-    full_location = next(
-        (location for location, available in available_by_location.items() if available >= quantity), None
-    )
+def _get_own_locations(primary: int) -> list[int]:
+    """Return the shop's own active locations in picking order."""
+    own = Location.objects.filter(active=True, legacy=False).values_list("pk", "priority")
+    return [pk for pk, priority in sorted(own, key=lambda row: (row[0] != primary, row[1], row[0]))]
+
+
+def _pick_locations(
+    available_by_location: dict[int, int], locations: Sequence[int], quantity: int
+) -> tuple[dict[int, int], int]:
+    """Deduct a quantity from the available stock at some locations, in picking order.
+
+    Return the quantity for each location, and the missing quantity.
+    """
+    stocked = [location for location in locations if location in available_by_location]
+    full_location = next((location for location in stocked if available_by_location[location] >= quantity), None)
     picked: dict[int, int] = {}
-    for location in [full_location] if full_location is not None else list(available_by_location):
+    for location in stocked if full_location is None else [full_location]:
         units = min(quantity - sum(picked.values()), max(available_by_location[location], 0))
         if units:
             picked[location] = units

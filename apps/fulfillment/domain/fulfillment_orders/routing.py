@@ -4,20 +4,23 @@ An order ships from as few locations as possible. ``choose_locations`` is pure: 
 stock.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import product
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Sum
 
+from apps.catalog.domain.fulfillment_service_choices import get_service_locations
 from apps.core.events.recording import EventInput, record_events
 from apps.core.exceptions import RowDeleted
 from apps.core.jobs.queue import enqueue
 from apps.core.tenancy.read_only import writable_shops
 from apps.core.tenancy.scope import get_current_shop, shop_scope
 from apps.fulfillment.domain.fulfillment_orders import moves, quantities, transitions
-from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine, FulfillmentService
+from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
 from apps.fulfillment.models.orders import Status
 from apps.inventory.domain.movements import lock_active_locations
 from apps.inventory.models import InventoryLevel, Location
@@ -28,7 +31,6 @@ from apps.orders.models import LineItem, Order, ShippingLine
 Stock = Mapping[int, Mapping[int, int]]
 Method = FulfillmentOrder.Method
 ROUTE_TASK = "fulfillment.route_order"
-MANUAL = "manual"
 # An order without fulfillment orders is routed again after this time.
 _RETRY_AFTER = timedelta(hours=6)
 _MAX_ORDERS = 10_000
@@ -140,13 +142,13 @@ def _get_unrouted(order: Order) -> dict[LineItem, int]:
 
 def _assign_locations(unrouted: dict[LineItem, int]) -> list[Share]:
     locations = {row.pk: row for row in Location.objects.filter(active=True)}
-    services = _get_service_locations(unrouted, locations)
+    services = get_service_locations(line.fulfillment_service for line in unrouted)
     merchant = sorted((row.priority, row.pk) for row in locations.values() if not row.legacy)
     shares: list[Share] = []
     open_requests: dict[int, tuple[LineItem, LineRequest]] = {}
     for line, count in unrouted.items():
         service_location = services.get(line.fulfillment_service)
-        if service_location is not None:
+        if service_location in locations:
             shares.append(Share(line, service_location, count))
             continue
         remaining = count
@@ -168,14 +170,6 @@ def _assign_locations(unrouted: dict[LineItem, int]) -> list[Share]:
             Share(line, location_by_line[pk], line_request.units) for pk, (line, line_request) in open_requests.items()
         ]
     return shares
-
-
-def _get_service_locations(line_items: Iterable[LineItem], locations: dict[int, Location]) -> dict[str, int]:
-    handles = {line.fulfillment_service for line in line_items} - {MANUAL, ""}
-    if not handles:
-        return {}
-    rows = FulfillmentService.objects.filter(handle__in=handles).values_list("handle", "location_id")
-    return {handle: location for handle, location in rows if location in locations}
 
 
 def _get_stock(line_requests: Sequence[LineRequest], locations: Sequence[int]) -> dict[int, dict[int, int]]:
@@ -224,19 +218,26 @@ def _create_fulfillment_orders(
         ]
     )
     quantities.add_lines(list(zip(fulfillment_orders, groups.values(), strict=True)), at=at)
-    _shift_to_service_stock(order, shares, at=at)
+    _shift_stock(order, shares, at=at)
     if status == Status.SCHEDULED:
         for row in fulfillment_orders:
             transitions.enqueue_opening(row)
     return fulfillment_orders
 
 
-def _shift_to_service_stock(order: Order, shares: Sequence[Share], *, at: datetime) -> None:
-    """Transfer the stock reservations of lines with a fulfillment service to the service's location."""
-    shifts: list[tuple[LineItem, int, int, int]] = []
+def _shift_stock(order: Order, shares: Sequence[Share], *, at: datetime) -> None:
+    """Transfer stock reservations of locations that can't fulfill the items, for example if they became inactive."""
+    shares_by_line: dict[LineItem, Counter[int]] = {}
     for share in shares:
-        for location, quantity in share.line.taken_from.items():
-            if int(location) != share.location and share.line.fulfillment_service != MANUAL:
-                shifts.append((share.line, int(location), share.location, min(quantity, share.units)))
+        shares_by_line.setdefault(share.line, Counter())[share.location] += share.units
+    shifts: list[tuple[LineItem, int, int, int]] = []
+    for line, needed in shares_by_line.items():
+        taken = Counter({int(location): units for location, units in line.taken_from.items()})
+        missing, spare = needed - taken, taken - needed
+        for target, source in product(missing, spare):
+            if count := min(missing[target], spare[source]):
+                shifts.append((line, source, target, count))
+                missing[target] -= count
+                spare[source] -= count
     if shifts:
         moves.shift_stock(order, shifts, actor="system", at=at)

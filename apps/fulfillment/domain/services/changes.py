@@ -1,6 +1,5 @@
 """Create, change, delete and notify fulfillment services. Each service has its own location."""
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
@@ -147,8 +146,8 @@ def delete_services_of_app(installation: Installation, at: datetime) -> None:
         delete_service(service, actor="system", at=at)
 
 
-def get_service_handles() -> Iterable[str]:
-    return FulfillmentService.objects.values_list("handle", flat=True)
+def get_service_locations() -> dict[str, int]:
+    return dict(FulfillmentService.objects.values_list("handle", "location_id"))
 
 
 def _normalize(attrs: Attrs) -> Attrs:

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property
 
 from apps.catalog.api.parsing import GLOBAL_METAFIELDS
+from apps.catalog.domain.fulfillment_service_choices import get_all_service_locations
 from apps.catalog.domain.image_files import hash_source_url, parse_image_url
 from apps.catalog.models import Collect, Collection, Product, ProductImage, ProductOption, Variant
 from apps.core.timestamps import truncate_to_second
@@ -89,9 +90,14 @@ class ReferencedRows:
     """The locations and collections that the rows of a batch refer to."""
 
     primary: int
+    services: Mapping[str, int]
     locations: Mapping[str, Sequence[Location]]
     collections: dict[str, Collection]
     smart: frozenset[str]
+
+    def get_first_level(self, fulfillment_service: object) -> dict[int, int]:
+        """Return the level of a new variant with a fulfillment service."""
+        return {self.services.get(str(fulfillment_service), self.primary): 0}
 
     @cached_property
     def locations_by_id(self) -> dict[int, Location]:
@@ -109,7 +115,7 @@ def load_referenced_rows(titles: Some[str], primary: int) -> ReferencedRows:
     rows = list(Collection.objects.filter(title__in=titles).order_by("-pk")) if titles else []
     custom = {row.title: row for row in rows if not row.is_smart}
     smart = frozenset(row.title for row in rows if row.is_smart) - custom.keys()
-    return ReferencedRows(primary, locations, custom, smart)
+    return ReferencedRows(primary, get_all_service_locations(), locations, custom, smart)
 
 
 def is_same_value(before: object, after: object) -> bool:

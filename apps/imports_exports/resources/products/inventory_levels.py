@@ -90,7 +90,9 @@ def get_stock_moves(
     """Connect items to new locations, and return the stock changes needed to reach the new levels."""
     moves: list[StockChange] = []
     for variant in variants:
-        present = levels.get(variant.inventory_item_id, {referenced_rows.primary: 0})
+        present = levels.get(variant.inventory_item_id)
+        if present is None:
+            present = referenced_rows.get_first_level(variant.fulfillment_service)
         for location_id, quantity in new_levels.get(tuple(variant.options), {}).items():
             if location_id not in present:
                 location = referenced_rows.locations_by_id[location_id]

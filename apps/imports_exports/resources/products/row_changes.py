@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from apps.catalog.api.parsing import GLOBAL_METAFIELDS, parse_product
 from apps.catalog.domain import weights
+from apps.catalog.domain.fulfillment_service_choices import MANUAL
 from apps.catalog.domain.image_files import StoredImage
 from apps.catalog.domain.inputs import ImageInput, ProductParts, VariantInput
 from apps.catalog.domain.presentment_prices import merge_fixed_prices
@@ -232,7 +233,12 @@ class ProductComparison:
             self.draft.changes[_name_change(title, "sku")] = (None, sku)
 
     def _set_stock(self, row: Attrs, variant_input: VariantInput, variant: Variant | None) -> None:
-        present = self.known.levels[variant.inventory_item_id] if self.known and variant else {self.places.primary: 0}
+        current_service = variant.fulfillment_service if variant else MANUAL
+        service = variant_input.attrs.get("fulfillment_service", current_service)
+        if self.known and variant and service == current_service:
+            present = self.known.levels[variant.inventory_item_id]
+        else:
+            present = self.places.get_first_level(service)
         levels = get_new_levels(row, present, self.places)
         if not levels:
             return

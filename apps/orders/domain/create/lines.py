@@ -2,8 +2,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.conf import settings
-
+from apps.catalog.domain.fulfillment_service_choices import get_inventory_management
 from apps.catalog.domain.presentment_prices import get_price_in_currency
 from apps.catalog.models import Product, Variant
 from apps.core.i18n.error_messages import BLANK, INVALID, too_long
@@ -105,7 +104,10 @@ def _catalog_values(order: Order, variant: Variant | None, product: Product | No
             "requires_shipping": item.requires_shipping,
             "taxable": variant.taxable,
             "fulfillment_service": variant.fulfillment_service,
-            "variant_inventory_management": settings.BRAND if item.tracked else "",
+            "variant_inventory_management": get_inventory_management(
+                tracked=item.tracked, service=variant.fulfillment_service
+            )
+            or "",
         }
         price = _get_price(order, variant)
         if price is not None:
