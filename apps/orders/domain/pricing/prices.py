@@ -7,7 +7,7 @@ from apps.core.i18n.error_messages import INVALID, at_most
 from apps.core.money import ZERO, format_decimal, format_plain, has_valid_precision, round_money, split_amount
 from apps.core.types import Errors, ReadOnlyAttrs
 from apps.orders.domain.pricing.taxes import (
-    adjust_tax,
+    adjust_taxes,
     complete_row_taxes,
     complete_taxes,
     get_duty_amounts,
@@ -166,7 +166,7 @@ def add_line_discount(order: Order, line: LineItem, amount: Decimal) -> None:
     before = line.net_price
     _apply_discount(order, line, amount)
     line.total_discount += amount
-    line.tax_lines = [{**tax, "price": str(adjust_tax(order, tax, before, line.net_price))} for tax in line.tax_lines]
+    line.tax_lines = adjust_taxes(order, line.tax_lines, before, line.net_price)
     line.tax = sum_prices(line.tax_lines)
 
 

@@ -38,19 +38,26 @@ def get_duty_amounts(prefix: str, duties: Sequence[ReadOnlyAttrs]) -> dict[str, 
     return prices
 
 
-def build_tax_line(order: Order, base: Decimal, tax: ReadOnlyAttrs) -> Attrs:
-    """Return a tax line in the stored format. A missing price is calculated from the rate."""
-    rate: Decimal = tax["rate"]
-    amount = tax["price"]
-    if amount is None:
-        exact_amount = base * rate / (1 + rate) if order.taxes_included else base * rate
-        amount = round_money(exact_amount, order.currency)
-    return {
-        "title": tax["title"],
-        "rate": format_plain(rate),
-        "price": str(amount),
-        "channel_liable": tax.get("channel_liable"),
-    }
+def build_tax_lines(order: Order, base: Decimal, taxes: Sequence[ReadOnlyAttrs]) -> list[Attrs]:
+    """Return the taxes on one price in the stored format. Missing prices are calculated from the rates.
+
+    If prices include taxes, every rate applies to the same net price: the price without all of these taxes.
+    """
+    price, divisor = base, Decimal(1)
+    if order.taxes_included:
+        price = max(base - sum((tax["price"] for tax in taxes if tax["price"] is not None), ZERO), ZERO)
+        divisor += sum((tax["rate"] for tax in taxes if tax["price"] is None), ZERO)
+    return [
+        {
+            "title": tax["title"],
+            "rate": format_plain(tax["rate"]),
+            "price": str(
+                round_money(price * tax["rate"] / divisor, order.currency) if tax["price"] is None else tax["price"]
+            ),
+            "channel_liable": tax.get("channel_liable"),
+        }
+        for tax in taxes
+    ]
 
 
 def sum_taxes(taxes: Iterable[ReadOnlyAttrs]) -> list[Attrs]:
@@ -72,7 +79,7 @@ def complete_duties(order: Order, line: LineItem) -> Errors:
     stored_duties: list[Attrs] = []
     for index, duty in enumerate(line.duties):
         price: Decimal = duty["shop_money"]["amount"]
-        taxes = [build_tax_line(order, price if taxable else ZERO, tax) for tax in duty.get("tax_lines") or ()]
+        taxes = build_tax_lines(order, price if taxable else ZERO, duty.get("tax_lines") or ())
         tax = sum_prices(taxes)
         if order.taxes_included and tax > price:
             errors[f"duties.{index}.tax_lines"] = [gettext("cannot exceed the price, because the price includes taxes")]
@@ -128,13 +135,19 @@ def set_order_taxes(order: Order, lines: Sequence[LineItem], shipping: Sequence[
     order.tax_lines = sum_taxes([*on_rows, *on_duties])
 
 
-def adjust_tax(order: Order, tax: ReadOnlyAttrs, before: Decimal, after: Decimal) -> Decimal:
-    """Return the tax after a price change: recalculated from the rate if possible, otherwise scaled with the price."""
-    by_rate = {**tax, "rate": Decimal(tax["rate"]), "price": None}
-    present = Decimal(tax["price"])
-    if present == Decimal(build_tax_line(order, before, by_rate)["price"]):
-        return Decimal(build_tax_line(order, after, by_rate)["price"])
-    return round_money(present * after / before, order.currency) if before else present
+def adjust_taxes(order: Order, taxes: Sequence[ReadOnlyAttrs], before: Decimal, after: Decimal) -> list[Attrs]:
+    """Return the taxes after a price change: recalculated from the rates if possible, otherwise scaled."""
+    by_rate = [{**tax, "rate": Decimal(tax["rate"]), "price": None} for tax in taxes]
+    pairs = zip(build_tax_lines(order, before, by_rate), build_tax_lines(order, after, by_rate), strict=True)
+    adjusted: list[Attrs] = []
+    for tax, (expected, recalculated) in zip(taxes, pairs, strict=True):
+        present = Decimal(tax["price"])
+        if present == Decimal(expected["price"]):
+            present = Decimal(recalculated["price"])
+        elif before:
+            present = round_money(present * after / before, order.currency)
+        adjusted.append({**tax, "price": str(present)})
+    return adjusted
 
 
 def complete_row_taxes(order: Order, kind: str, rows: Sequence[LineItem | ShippingLine]) -> Errors:
@@ -142,7 +155,7 @@ def complete_row_taxes(order: Order, kind: str, rows: Sequence[LineItem | Shippi
     errors: Errors = {}
     for index, row in enumerate(rows):
         taxable = getattr(row, "taxable", True) and not order.tax_exempt
-        row.tax_lines = [build_tax_line(order, row.net_price if taxable else ZERO, tax) for tax in row.tax_lines]
+        row.tax_lines = build_tax_lines(order, row.net_price if taxable else ZERO, row.tax_lines)
         row.tax = sum_prices(row.tax_lines)
         if order.taxes_included and row.tax > row.net_price:
             errors[f"{kind}.{index}.tax_lines"] = [gettext("cannot exceed the price, because the price includes taxes")]
@@ -167,8 +180,7 @@ def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[ReadOn
     taxable = [] if order.tax_exempt else [line for line in lines if line.taxable]
     base = sum((line.net_price for line in taxable), ZERO)
     sharing_lines = taxable or list(lines)
-    for tax in taxes:
-        tax_amount = Decimal(build_tax_line(order, base, tax)["price"])
-        parts = split_amount(tax_amount, [line.net_price for line in sharing_lines], order.currency)
+    for tax, completed in zip(taxes, build_tax_lines(order, base, taxes), strict=True):
+        parts = split_amount(Decimal(completed["price"]), [line.net_price for line in sharing_lines], order.currency)
         for line, part in zip(sharing_lines, parts, strict=True):
             line.tax_lines = [*line.tax_lines, {**tax, "price": part}]
