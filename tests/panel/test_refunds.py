@@ -169,19 +169,32 @@ def test_impossible_refunds_fail(refund_client: Panel, order: Order, typed: dict
     assert not Refund.objects.exists()
 
 
-def test_a_payment_with_an_unknown_gateway_is_only_recorded(refund_client: Panel, shop: Shop) -> None:
+@pytest.mark.parametrize(
+    ("typed", "gateway", "sentence"),
+    [
+        (
+            [],
+            "cards",
+            "marked as refunded through cards, which is not installed here. You need to return the money there",
+        ),
+        (["on"], "manual", "marked as refunded manually"),
+    ],
+)
+def test_a_refund_through_an_unknown_gateway_is_only_recorded(
+    *, refund_client: Panel, shop: Shop, typed: list[str], gateway: str, sentence: str
+) -> None:
     order = make_order(shop, transactions=[{"kind": "sale", "amount": Decimal("20.00"), "gateway": "cards"}])
     (line,), (payment,) = get_row_ids(order)
 
-    form = open_form(refund_client, order)
-    refused = review_refund(refund_client, order, {f"units-{line}-unsent": "1", f"by_hand-{payment}": []})
-    response = refund_by_form(refund_client, order, {f"units-{line}-unsent": "1"})
+    form = refund_client.get(NEW, order.pk)
+    look = review_refund(refund_client, order, {f"units-{line}-unsent": "1", f"by_hand-{payment}": typed})
+    response = confirm_refund(refund_client, order, look)
 
-    assert form[f"by_hand-{payment}"] == ["on"]
-    assert "cards is not installed here and cannot refund money" in get_text(refused)
+    assert "This gateway is not installed here. The refund will only be recorded." in get_text(form)
+    assert find_missing(look, f"10.00 USD of the 20.00 USD payment will be {sentence}") == []
     assert "Refund created: 10.00 USD." in get_text(response)
     transaction = get_transaction(Refund.objects.get())
-    assert (transaction.gateway, transaction.status) == ("manual", "success")
+    assert (transaction.gateway, transaction.status) == (gateway, "success")
 
 
 def test_an_outdated_review_is_shown_again(refund_client: Panel, order: Order) -> None:

@@ -158,7 +158,6 @@ class RefundForm(forms.Form):
         self.fields[f"by_hand-{payment.pk}"] = forms.BooleanField(
             label=_("Record only: the money was already refunded manually"),
             required=False,
-            initial=get_gateway(payment.gateway) is None,
         )
 
     @property

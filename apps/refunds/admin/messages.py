@@ -7,10 +7,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.core.i18n import formats
-from apps.core.i18n.messages import Message, translate
+from apps.core.i18n.messages import translate
 from apps.core.money import ZERO
 from apps.orders.models import Transaction
-from apps.refunds.domain.gateways import MANUAL
+from apps.refunds.domain.gateways import MANUAL, get_gateway
 from apps.refunds.domain.refund_preview import RefundPreview
 from apps.refunds.models import RefundLineItem
 
@@ -30,11 +30,6 @@ _SUBJECTS = {
 
 def format_refund_error(path: str, message: str) -> str:
     name = path.rpartition(".")[2]
-    if name == "gateway" and isinstance(message, Message) and "gateway" in message.params:
-        gateway = message.params["gateway"]
-        return _("{gateway} is not installed here and cannot refund money. Record a manual refund instead.").format(
-            gateway=gateway
-        )
     if name == "refund_type":
         return _("Enter the quantity of the item to refund, or choose “Full refundable amount”.")
     message = translate(message)
@@ -64,6 +59,11 @@ def describe_transactions(rows: Sequence[Transaction]) -> list[str]:
             text = _(
                 "{amount} of the {paid} payment will be marked as refunded manually. You need to return the money to "
                 "the customer yourself"
+            )
+        elif get_gateway(row.gateway) is None:
+            text = _(
+                "{amount} of the {paid} payment will be marked as refunded through {gateway}, which is not installed "
+                "here. You need to return the money there yourself"
             )
         else:
             text = _("{amount} of the {paid} payment will be refunded through {gateway}")

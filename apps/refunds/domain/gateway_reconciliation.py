@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from apps.core.money import format_decimal
@@ -43,7 +44,7 @@ def log_gateway_differences(at: datetime) -> int:
 
 
 def _compare_shop(since: datetime, now: datetime) -> Iterator[str]:
-    rows = RefundPayment.objects.filter(created_at__gte=since).order_by()
+    rows = _called_payments(since).order_by()
     for name in sorted(set(rows.values_list("transaction__gateway", flat=True))):
         gateway = get_gateway(name)
         if gateway is None:
@@ -55,9 +56,15 @@ def _compare_shop(since: datetime, now: datetime) -> Iterator[str]:
                 yield f"{name}: does not respond ({error})"
 
 
+def _called_payments(since: datetime) -> "QuerySet[RefundPayment]":
+    """Return the refunds that a gateway was called for or will be called for, without those only recorded here."""
+    only_recorded = Q(asked_at=None, transaction__status=Status.SUCCESS)
+    return RefundPayment.objects.filter(~only_recorded, created_at__gte=since)
+
+
 def _compare(name: str, gateway: Gateway, since: datetime, now: datetime) -> Iterator[str]:
     movements = {movement.key: movement for movement in gateway.movements(since)}
-    ours = RefundPayment.objects.filter(transaction__gateway=name, created_at__gte=since)
+    ours = _called_payments(since).filter(transaction__gateway=name)
     our_keys: set[str] = set()
     for payment in ours.select_related("transaction").order_by("pk").iterator(chunk_size=1000):
         key = str(payment.key)

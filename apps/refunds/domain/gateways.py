@@ -168,6 +168,12 @@ def get_gateway(name: str) -> Gateway | None:
     return None
 
 
+def only_records_refunds(name: str) -> bool:
+    """Return True if refunds through a gateway are made elsewhere and only recorded, also if it is not installed."""
+    gateway = get_gateway(name)
+    return gateway is None or gateway.only_records
+
+
 class BogusGateway:
     """A gateway for testing that records refunds and moves no money."""
 
@@ -244,7 +250,8 @@ def call_gateway(gateway: Gateway, payment: RefundPayment) -> GatewayResult:
             key=key,
             amount=row.amount,
             currency=row.currency,
-            authorization=row.parent.authorization if row.parent is not None else "",
+            # Another gateway's reference means nothing to this gateway.
+            authorization=row.parent.authorization if row.parent and row.parent.gateway == row.gateway else "",
             test=row.test,
             order_name=row.order.name,
         )

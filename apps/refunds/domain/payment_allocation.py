@@ -15,7 +15,7 @@ from apps.core.types import Errors
 from apps.orders.models import Order, Transaction
 from apps.refunds.domain import calculation
 from apps.refunds.domain.calculation import PaymentBalance
-from apps.refunds.domain.gateways import MANUAL, get_gateway
+from apps.refunds.domain.gateways import MANUAL, only_records_refunds
 from apps.refunds.domain.validation import (
     NOT_ORDER_CURRENCY,
     OrderSnapshot,
@@ -25,9 +25,6 @@ from apps.refunds.domain.validation import (
 )
 
 Status = Transaction.Status
-_NOT_INSTALLED = define_message(
-    "refunds.not_installed", "{gateway} is not installed here; use {manual} for money refunded elsewhere"
-)
 _THROUGH = define_message("refunds.through", "{amount} through {gateway}")
 _AND = define_message("refunds.and", "{first} and {second}")
 _REFUNDED = define_message("refunds.refunded", "Refunded {amounts}")
@@ -39,8 +36,8 @@ def build_refund_transactions(
 ) -> list[Transaction]:
     """Build the refund's transactions, and update the refunded amounts of the payments, without saving anything.
 
-    Transactions of a gateway that moves money are pending until the gateway responds. Manual transactions succeed
-    immediately.
+    Transactions of a gateway that moves money are pending until the gateway responds. Transactions that are only
+    recorded succeed immediately.
     """
     transactions = list(snapshot.transactions)
     rows: list[Transaction] = []
@@ -54,17 +51,13 @@ def build_refund_transactions(
         for balance, amount in parts:
             payment = balance.payment
             gateway = transaction_input.gateway or payment.gateway
-            gateway_definition = get_gateway(gateway)
-            if gateway_definition is None:
-                errors[f"transactions.{index}.gateway"] = [_NOT_INSTALLED(gateway=gateway, manual=MANUAL)]
-                continue
             row = Transaction(
                 shop=get_current_shop(),
                 order=snapshot.order,
                 parent=payment,
                 sequence=len(transactions) + 1,
                 kind=Transaction.Kind.REFUND,
-                status=Status.SUCCESS if gateway_definition.only_records else Status.PENDING,
+                status=Status.SUCCESS if only_records_refunds(gateway) else Status.PENDING,
                 gateway=gateway,
                 amount=amount,
                 currency=payment.currency,
@@ -102,20 +95,13 @@ def _allocate(
         raise RefundRefused(BLANK, field="amount")
     if not amount:
         return []
-    matches = [
-        balance
-        for balance in calculation.get_payment_balances(transactions)
-        if _matches_payment(balance, transaction_input)
-    ]
+    matches = _find_payments(calculation.get_payment_balances(transactions), transaction_input)
     if not matches:
         raise RefundRefused(
             INVALID if transaction_input.parent_id else _("must be a payment for this order"), field="parent_id"
         )
-    requested_currency = (
-        transaction_input.currency
-        or currency
-        or (matches[0].payment.currency if transaction_input.parent_id else order.currency)
-    )
+    payment_currency = matches[0].payment.currency if transaction_input.parent_id else None
+    requested_currency = transaction_input.currency or payment_currency or currency or order.currency
     if requested_currency not in {order.currency, order.presentment_currency}:
         raise RefundRefused(NOT_ORDER_CURRENCY, field="currency")
     fitting = [balance for balance in matches if balance.payment.currency == requested_currency]
@@ -138,9 +124,15 @@ def _allocate(
     return parts
 
 
-def _matches_payment(balance: PaymentBalance, transaction_input: RefundTransactionInput) -> bool:
-    """Return True if the input can refund this payment: its gateway, if any, must be ``manual`` or the payment's."""
-    payment = balance.payment
-    if transaction_input.parent_id is not None and payment.pk != transaction_input.parent_id:
-        return False
-    return transaction_input.gateway in {None, "", MANUAL, payment.gateway}
+def _find_payments(
+    balances: Sequence[PaymentBalance], transaction_input: RefundTransactionInput
+) -> Sequence[PaymentBalance]:
+    """Return the payment with the given id, otherwise the payments of the given gateway.
+
+    A payment may be refunded through another gateway, for example as a gift card. The gateway ``manual`` matches all
+    payments.
+    """
+    if transaction_input.parent_id is not None:
+        return [balance for balance in balances if balance.payment.pk == transaction_input.parent_id]
+    gateway = transaction_input.gateway
+    return [balance for balance in balances if gateway in {None, "", MANUAL, balance.payment.gateway}]
