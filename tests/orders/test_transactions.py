@@ -3,9 +3,11 @@ from decimal import Decimal
 import pytest
 
 from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
 from apps.customers.models import Customer
 from apps.orders.models import Transaction
 from tests.support.api_client import ApiClient, Response, get_errors
+from tests.support.factories.orders import make_order
 from tests.support.types import JsonObject
 from tests.support.wire_tables import assert_fits
 
@@ -334,3 +336,19 @@ def test_payments_have_the_decimals_of_their_currency(api: ApiClient, currency: 
 
     assert get_payment_errors(api, order, "sale", amount=finer) == {"amount": ["is invalid"]}
     assert pay(api, order, "sale", amount=price)["amount"] == order["total_price"] == price
+
+
+def test_transactions_are_shown_in_the_shop_currency(api: ApiClient, shop: Shop) -> None:
+    sale = {"kind": "sale", "amount": Decimal("18.00"), "currency": "EUR"}
+    order = make_order(shop, presentment_currency="EUR", exchange_rate=Decimal("0.9"), transactions=[sale])
+    path = f"orders/{order.pk}/transactions"
+
+    def read(**query: str) -> list[tuple[str, str]]:
+        rows = api.get(f"{path}.json", **query).json()["transactions"]
+        single = api.get(f"{path}/{rows[0]['id']}.json", **query).json()["transaction"]
+        return [(row["amount"], row["currency"]) for row in (*rows, single)]
+
+    assert read() == read(in_shop_currency="false") == [("18.00", "EUR")] * 2
+    assert read(in_shop_currency="true") == [("20.00", "USD")] * 2
+    assert api.get(f"{path}.json", in_shop_currency="maybe").status_code == 400
+    assert api.get(f"{path}/count.json", in_shop_currency="true").json() == {"count": 1}

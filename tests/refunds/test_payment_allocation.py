@@ -100,3 +100,21 @@ def test_the_currency_of_a_transaction_is_that_of_its_payment(api: ApiClient, sh
 
     assert get_transactions(refund) == [("paypal", "success", "5.00", "USD")]
     assert explicit == {"transactions.0.currency": ["must be USD, the currency of the payment"]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"transactions": [{"amount": "0"}]},
+        {"transactions": [{"amount": "0.00"}, {"amount": 0}], "note": "Nothing"},
+        {"shipping": {"full_refund": True}},
+        {"shipping": {"amount": "0"}},
+    ],
+)
+def test_refunds_of_nothing_are_refused(api: ApiClient, shop: Shop, body: JsonObject) -> None:
+    order = create_paid_order(shop)
+
+    refused = post_refund(api, order, body, 422)
+
+    assert refused == {"base": ["must include an item, a duty, shipping or a payment to refund"]}
+    assert not order.refunds.exists()

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from apps.core.i18n.messages import Message, define_message, define_text
-from apps.core.money import format_decimal
+from apps.core.money import ZERO, format_decimal
 from apps.imports_exports.domain.csv_reader import format_bool, is_true
 from apps.imports_exports.domain.resources import ObjectData
 from apps.imports_exports.domain.rows import Body, Cells, UnreadableCell
@@ -20,6 +20,7 @@ from apps.imports_exports.resources.cells import (
     parse_list_cell,
     parse_value_list,
 )
+from apps.orders.domain.payments import PAYMENT_KINDS
 from apps.orders.models import Order
 
 _UNEVEN_PRICES = define_message(
@@ -119,6 +120,7 @@ ALIASES = {
 _TAX = {"tax_title": "title", "tax_rate": "rate", "tax": "price"}
 _DUTY = {"line_duty_hs_code": "harmonized_system_code", "line_duty_origin": "country_code_of_origin"}
 _STATUSES = frozenset({"financial_status", "fulfillment_status"})
+_UNPAID_STATUSES = frozenset({"partially_paid", "voided"})
 _FULFILLED_STATUSES = frozenset({"partial", "fulfilled"})
 
 
@@ -126,11 +128,10 @@ def convert_order_to_rows(order: ObjectData) -> Iterable[ObjectData]:
     """Convert an order from the REST API to CSV rows."""
     first = {name: order[name] for name in UNCHANGED_COLUMNS if name in order}
     first |= {name: format_bool(order[name]) for name in FLAGS}
-    paid_amount = Decimal(order["current_total_price"]) - Decimal(order["total_outstanding"])
     shipping = order["shipping_lines"]
     first |= {
         "order": order["name"],
-        "paid": format_decimal(paid_amount, order["currency"]),
+        "paid": format_decimal(_get_net_payment(order), order["currency"]),
         "discount_codes": format_list_cell(
             (code["code"], code["amount"], code["type"]) for code in get_entered_codes(order)
         ),
@@ -145,6 +146,20 @@ def convert_order_to_rows(order: ObjectData) -> Iterable[ObjectData]:
         yield (first if index == 0 else {"order": order["name"]}) | _get_line_cells(line)
     if not order["line_items"]:
         yield first
+
+
+def _get_net_payment(order: ObjectData) -> Decimal:
+    """Return the payments without refunds. Canceled orders have no balance due, so partial payments are added up."""
+    if order["cancelled_at"] is None or order["financial_status"] not in _UNPAID_STATUSES:
+        return Decimal(order["current_total_price"]) - Decimal(order["total_outstanding"])
+    return sum(
+        (
+            Decimal(row["amount"]) / Decimal(1 if row["currency"] == order["currency"] else order["exchange_rate"])
+            for row in order["transactions"]
+            if row["status"] == "success" and row["kind"] in PAYMENT_KINDS
+        ),
+        ZERO,
+    )
 
 
 def _get_tax_cells(prefix: str, rows: Sequence[ObjectData]) -> ObjectData:

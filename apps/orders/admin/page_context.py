@@ -57,7 +57,7 @@ def get_order_context(order: Order) -> Context:
             {"row": row, "amount": formats.format_money(row.amount, row.currency)} for row in transactions
         ],
         "capturable": order.outstanding > 0 and any(row.unsettled for row in transactions),
-        "owes": order.outstanding > 0 and order.cancelled_at is None,
+        "owes": order.outstanding > 0,
         "outstanding": money(order.outstanding),
         "cancellable": order.cancelled_at is None and not any(line.fulfilled_quantity for line in lines),
         "addresses": _addresses(order),

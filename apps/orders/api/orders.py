@@ -1,4 +1,5 @@
 from copy import deepcopy
+from datetime import datetime
 from decimal import Decimal
 
 from django.core.validators import validate_ipv46_address
@@ -50,7 +51,7 @@ from apps.orders.api.line_items import LineItemSerializer, ShippingLineSerialize
 from apps.orders.api.transactions import get_transaction_members
 from apps.orders.domain.pricing.prices import CODE_TYPES
 from apps.orders.domain.statuses import get_status_page_url
-from apps.orders.models import Order
+from apps.orders.models import Order, get_outstanding
 from apps.orders.models.orders import FIRST_NAME
 
 MAX_LINES, MAX_SHIPPING_LINES = 500, 100
@@ -133,9 +134,15 @@ class OrderCustomerField(NestedObject):
 
 
 def _outstanding(
-    _context: RenderContext, total: Decimal, paid_amount: Decimal, refunded: Decimal, currency: str
+    _context: RenderContext,
+    total: Decimal,
+    paid_amount: Decimal,
+    refunded: Decimal,
+    currency: str,
+    cancelled_at: datetime | None,
 ) -> str:
-    return format_decimal(total - (paid_amount - refunded), currency)
+    balance = get_outstanding(total, paid_amount - refunded, is_cancelled=cancelled_at is not None)
+    return format_decimal(balance, currency)
 
 
 def _client_details(_context: RenderContext, details: Rendered | None, address: str | None) -> Rendered | None:
@@ -224,7 +231,13 @@ class OrderSerializer(ResourceSerializer[Order]):
     total_line_items_price = AmountField()
     total_line_items_price_set = MoneySet("total_line_items_price")
     total_outstanding = ComputedField(
-        _outstanding, "current_total_price", "total_paid", "total_refunded", "currency", schema={"type": "string"}
+        _outstanding,
+        "current_total_price",
+        "total_paid",
+        "total_refunded",
+        "currency",
+        "cancelled_at",
+        schema={"type": "string"},
     )
     total_price = AmountField()
     total_price_set = MoneySet("total_price")

@@ -16,7 +16,6 @@ from apps.core.rest.resources.fields import (
 )
 from apps.core.rest.resources.nested_objects import ObjectField, validate_members
 from apps.core.rest.resources.serializers import ResourceSerializer
-from apps.core.rest.viewsets import ShopViewSet
 from apps.core.types import Attrs, Rendered, RequestData, Schema
 from apps.orders.api.fields import (
     DECIMAL,
@@ -27,6 +26,7 @@ from apps.orders.api.fields import (
     nullable_bool,
     nullable_text,
 )
+from apps.orders.api.shop_currency import ShopCurrencyViewSet
 from apps.orders.domain import payments
 from apps.orders.models import Order, Transaction
 
@@ -169,9 +169,17 @@ class TransactionSerializer(ResourceSerializer[Transaction]):
     admin_graphql_api_id = global_id_field("OrderTransaction")
 
 
-class TransactionViewSet(ShopViewSet[Transaction]):
+class ShopTransactionSerializer(TransactionSerializer):
+    """A transaction in the shop currency (``in_shop_currency``)."""
+
+    amount = ComputedField(_amount, "kind", "shop_amount", "order__currency", schema=DECIMAL)
+    currency = ReadOnlyColumn("order__currency")  # type: ignore[assignment]
+
+
+class TransactionViewSet(ShopCurrencyViewSet[Transaction]):
     scope = "orders"
     serializer_class = TransactionSerializer
+    shop_serializer_class = ShopTransactionSerializer
     singular = "transaction"
     parents = {"order_id": Order}
 

@@ -112,7 +112,7 @@ IS DISTINCT FROM (
         WHEN paid >= total_price OR (paid > 0 AND cancelled_at IS NULL AND paid >= current_total_price) THEN 'paid'
         WHEN paid > 0 THEN 'partially_paid'
         WHEN is_open THEN 'authorized'
-        WHEN is_voided THEN 'voided'
+        WHEN is_voided OR cancelled_at IS NOT NULL THEN 'voided'
         ELSE 'pending'
     END,
     CASE

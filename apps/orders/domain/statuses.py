@@ -46,7 +46,10 @@ def get_order_status(order: Order) -> Order.Status:
 
 
 def get_financial_status(order: Order, transactions: Sequence[Transaction]) -> FinancialStatus:
-    """Return the financial status. If items were removed, the order is paid once the current total is paid."""
+    """Return the financial status. If items were removed, the order is paid once the current total is paid.
+
+    A canceled order without payments is voided, because nothing is owed for it.
+    """
     successful = [row for row in transactions if row.status == Transaction.Status.SUCCESS]
     paid_amount = _sum(successful, Kind.SALE, Kind.CAPTURE)
     refunded = _sum(successful, Kind.REFUND)
@@ -60,7 +63,8 @@ def get_financial_status(order: Order, transactions: Sequence[Transaction]) -> F
         return FinancialStatus.PARTIALLY_PAID
     if any(row.unsettled for row in successful):
         return FinancialStatus.AUTHORIZED
-    return FinancialStatus.VOIDED if any(row.kind == Kind.VOID for row in successful) else FinancialStatus.PENDING
+    is_voided = order.cancelled_at is not None or any(row.kind == Kind.VOID for row in successful)
+    return FinancialStatus.VOIDED if is_voided else FinancialStatus.PENDING
 
 
 def get_order_fulfillment_status(order: Order, lines: Sequence[LineItem]) -> FulfillmentStatus:
@@ -105,9 +109,7 @@ def get_status_page_url(shop_id: int, token: str) -> str:
 def get_status_page_context(order: Order) -> Attrs:
     """Return the context of the order status page and of emails."""
     money = get_presentment_formatter(order)
-    balance_row = (
-        [(_("Balance due"), money(order.outstanding))] if order.outstanding > 0 and not order.cancelled_at else []
-    )
+    balance_row = [(_("Balance due"), money(order.outstanding))] if order.outstanding > 0 else []
     address = order.shipping_address or {}
     country = localize_country(address.get("country_code"), address.get("country"))
     return {

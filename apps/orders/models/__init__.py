@@ -7,5 +7,6 @@ from apps.orders.models.orders import (
     OpenOrder,
     Order,
     OrderCounter,
+    get_outstanding,
 )
 from apps.orders.models.transactions import Transaction

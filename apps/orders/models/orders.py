@@ -70,6 +70,12 @@ def new_confirmation_number() -> str:
     return "".join(secrets.choice("ABCDEFGHJKLMNPQRSTUVWXYZ23456789") for _ in range(9))
 
 
+def get_outstanding(total: Decimal, net_payment: Decimal, *, is_cancelled: bool) -> Decimal:
+    """Return the balance due. Customers owe nothing for a canceled order, but the shop may owe them money."""
+    balance = total - net_payment
+    return min(balance, Decimal(0)) if is_cancelled else balance
+
+
 class OrderCounter(ShopOwned):
     """The number of the shop's newest order. The row is locked during order creation, so that numbers have no gaps."""
 
@@ -326,8 +332,8 @@ class Order(ShopOwned):
 
     @property
     def outstanding(self) -> Decimal:
-        """Return the balance due, which is negative if the shop owes the customer money."""
-        return self.current_total_price - self.net_payment
+        """Return the balance due, which is negative if the shop owes the customer money. See ``get_outstanding``."""
+        return get_outstanding(self.current_total_price, self.net_payment, is_cancelled=self.cancelled_at is not None)
 
 
 class _OpenManager(models.Manager["OpenOrder"]):

@@ -17,6 +17,7 @@ from apps.core.db.row_locks import get_for_update
 from apps.core.events.recording import EventInput, record_event, record_events
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import LIMIT_EXCEEDED
+from apps.core.i18n.messages import define_text
 from apps.core.jobs.queue import enqueue
 from apps.core.money import ZERO
 from apps.core.tenancy.models import Shop
@@ -49,6 +50,7 @@ MAX_PER_MINUTE = 5
 MINUTE = timedelta(seconds=60)
 LIMITED_PLANS = frozenset({Shop.Plan.DEVELOPMENT, Shop.Plan.TRIAL})
 Kind = OrderAdjustment.Kind
+_EMPTY = define_text("refunds.empty", "must include an item, a duty, shipping or a payment to refund")
 
 
 class RefundNotPermitted(DomainError):
@@ -191,12 +193,15 @@ def _save_refund(
     """Save the refund and its rows. The caller saves the order and applies the inventory changes."""
     order = snapshot.order
     if refund_request.is_empty:
-        raise RefundRefused(_("must include an item, a duty, shipping or a payment to refund"))
+        raise RefundRefused(_EMPTY)
     refund_lines, result = resolve_and_calculate(snapshot, refund_request)
     locations = restocking.resolve_restock_locations(refund_lines, refund_request)
     rows = payment_allocation.build_refund_transactions(
         snapshot, refund_request, at=at, user_id=user_id, source_name=source_name
     )
+    # A cancellation with an amount of zero may have nothing left to refund.
+    if order.cancelled_at is None and not (refund_lines or result.shipping or result.duties or rows):
+        raise RefundRefused(_EMPTY)
     discrepancy = result.discrepancy(sum((row.shop_amount for row in rows), ZERO))
     refund = Refund(
         shop=get_current_shop(),

@@ -80,9 +80,9 @@ class RefundRequest:
 
     @property
     def is_empty(self) -> bool:
-        return not (
-            self.line_inputs or self.shipping or self.full_shipping or self.duty_inputs or self.transaction_inputs
-        )
+        """Return True if nothing is refunded. Transactions without an amount are not empty, but refused later."""
+        has_money = any(transaction_input.amount != 0 for transaction_input in self.transaction_inputs)
+        return not (self.line_inputs or self.shipping or self.full_shipping or self.duty_inputs or has_money)
 
 
 @dataclass(slots=True)
