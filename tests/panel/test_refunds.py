@@ -10,6 +10,8 @@ from apps.core.jobs import queue
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
 from apps.core.types import Attrs
+from apps.orders.domain import edit_lines
+from apps.orders.domain.edit_lines import LineEdit, OrderEdit
 from apps.orders.models import Order, Transaction
 from apps.refunds.models import Refund
 from apps.shops.domain.tokens import issue_token
@@ -223,6 +225,20 @@ def test_units_that_were_sent_come_back_to_a_place_of_choice(refund_client: Pane
     assert "2 × Mug - Blue: returned, restocked at Depot." in get_text(look)
     back = Refund.objects.get().refund_line_items.get()
     assert (back.restock_type, back.location, back.quantity) == ("return", depot, 2)
+
+
+def test_items_that_an_edit_removed_are_refunded(refund_client: Panel, shop: Shop) -> None:
+    order = make_order(shop, lines=[{"title": "Mug", "price": Decimal(10), "quantity": 3}], financial_status="paid")
+    (line,), _ = get_row_ids(order)
+    edit_lines.edit_lines(order, OrderEdit({line: LineEdit(2)}), actor="staff:1", at=timezone.now())
+
+    def refund(state: str) -> tuple[int, Decimal, Decimal]:
+        refund_by_form(refund_client, order, {f"units-{line}-{state}": "1", f"restock-{line}-{state}": "no_restock"})
+        order.refresh_from_db()
+        return order.line_items.get().current_quantity, order.current_total_price, order.outstanding
+
+    assert refund("gone") == (2, Decimal(20), 0)
+    assert refund("unsent") == (1, Decimal(10), 0)
 
 
 def test_money_that_did_not_go_back_is_tried_again(refund_client: Panel, shop: Shop) -> None:

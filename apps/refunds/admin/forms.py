@@ -210,7 +210,13 @@ class RefundForm(forms.Form):
     def _units(self, units: RefundableItems) -> RefundLineInput:
         data, key = self.cleaned_data, get_row_key(units)
         kind, _, location_id = (data.get(f"restock-{key}") or NO_RESTOCK_CHOICE).partition(":")
-        return RefundLineInput(units.line.pk, data[f"units-{key}"], kind, int(location_id) if location_id else None)
+        return RefundLineInput(
+            units.line.pk,
+            data[f"units-{key}"],
+            kind,
+            int(location_id) if location_id else None,
+            prefers_removed=units.state == "gone",
+        )
 
     def calculate(self) -> RefundCalculation:
         _, result = resolve_and_calculate(self.snapshot, self.request_without_payments)

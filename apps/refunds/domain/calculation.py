@@ -8,10 +8,12 @@ items at once.
 Amounts are in the order's currency, except amounts refunded to a payment, which are in the payment's currency.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import NamedTuple
 
 from apps.core.money import ZERO, calculate_portion, round_money
 from apps.core.types import ReadOnlyAttrs
@@ -21,6 +23,34 @@ from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
 # The statuses of refunds that have returned money or may still return money.
 ACTIVE_STATUSES = frozenset({Transaction.Status.SUCCESS, Transaction.Status.PENDING})
+
+
+class LineAmounts(NamedTuple):
+    """The discounts and taxes of refunded items of a line."""
+
+    discount: Decimal
+    tax: Decimal
+
+
+class RefundedUnits(NamedTuple):
+    """Items of a line to refund.
+
+    Attributes:
+        prefers_removed: True to first refund items that were removed from the order earlier, False to first refund
+            current items.
+    """
+
+    line: LineItem
+    quantity: int
+    prefers_removed: bool = False
+
+    def split(self, current: int, removed: int) -> tuple[int, int]:
+        """Return the quantities of current and of removed items, if the line has this many of each."""
+        if self.prefers_removed:
+            from_removed = min(self.quantity, removed)
+            return self.quantity - from_removed, from_removed
+        from_current = min(self.quantity, current)
+        return from_current, self.quantity - from_current
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +161,53 @@ def calculate_portion_between(total: Decimal, more: int, fewer: int, of: int, cu
     return calculate_portion(total, more, of, currency) - calculate_portion(total, fewer, of, currency)
 
 
-def calculate_line(line: LineItem, units: int, currency: str, *, before: int = 0) -> RefundedLine:
-    """Calculate the refund of ``units`` items of a line. The refund already contains ``before`` items of this line."""
-    refundable = line.quantity - line.refunded_quantity - before
+@dataclass(slots=True)
+class LineBalance:
+    """What is left to refund of a line: its current and its removed items, and their shares of discounts and taxes.
 
-    def of(total: Decimal) -> Decimal:
-        return calculate_portion_between(total, refundable, refundable - units, line.quantity, currency)
+    Current items are refunded with the amounts by which the order's total decreases. Removed items share the rest, so
+    that all refunds of a line add up to its discounts and taxes, in any order.
+    """
 
-    discount = of(line.discount)
-    own = min(of(line.total_discount), discount)
-    return RefundedLine(line, units, line.price * units - own, discount - own, of(line.tax))
+    line: LineItem
+    currency: str
+    current: int
+    removed: int
+    discount: Decimal
+    tax: Decimal
+
+    @classmethod
+    def of(cls, line: LineItem, currency: str, refunded: LineAmounts | None = None) -> "LineBalance":
+        """Return the balance of a line. Without ``refunded``, earlier refunds had equal shares of the amounts."""
+        refundable = line.quantity - line.refunded_quantity
+        if refunded is None:
+            discount = calculate_portion(line.discount, refundable, line.quantity, currency)
+            tax = calculate_portion(line.tax, refundable, line.quantity, currency)
+        else:
+            discount, tax = line.discount - refunded.discount, line.tax - refunded.tax
+        return cls(line, currency, line.current_quantity, get_removed_quantity(line), discount, tax)
+
+    def take(self, units: RefundedUnits) -> RefundedLine:
+        """Calculate the refund of items, and reduce the balance by it."""
+        line, before = self.line, self.current + self.removed
+        current, removed = units.split(self.current, self.removed)
+        discount = self._take_part(line.discount, self.discount, current, removed)
+        tax = self._take_part(line.tax, self.tax, current, removed)
+        own = calculate_portion_between(
+            line.total_discount, before, before - units.quantity, line.quantity, self.currency
+        )
+        own = min(own, discount)
+        self.current, self.removed = self.current - current, self.removed - removed
+        self.discount, self.tax = self.discount - discount, self.tax - tax
+        return RefundedLine(line, units.quantity, line.price * units.quantity - own, discount - own, tax)
+
+    def _take_part(self, total: Decimal, remaining: Decimal, current: int, removed: int) -> Decimal:
+        of, left = self.line.quantity, self.current - current
+        part = calculate_portion_between(total, self.current, left, of, self.currency)
+        if removed:
+            kept = calculate_portion(total, left + self.removed - removed, of, self.currency)
+            part += max(remaining - part - kept, ZERO)
+        return part
 
 
 def calculate_duty(refundable_duty: RefundableDuty, units: int, currency: str) -> RefundedDuty:
@@ -210,22 +277,28 @@ def calculate_amounts(
     every_shipping: Sequence[ShippingLine],
     transactions: Sequence[Transaction],
     *,
-    units: Sequence[tuple[LineItem, int]] = (),
+    units: Sequence[RefundedUnits] = (),
     shipping: Decimal = ZERO,
     duties: Sequence[RefundableDuty] = (),
+    refunded: Mapping[int, LineAmounts] | None = None,
 ) -> RefundCalculation:
     """Calculate a refund from all rows of an order. Shipping lines and transactions are sorted, oldest first.
 
     ``parent`` of a transaction must refer to an object in ``transactions``. A line may occur more than once in
     ``units``, and a duty only once in ``duties``. The quantities and the shipping amount must be refundable.
+    ``refunded`` are the amounts refunded earlier, keyed by line ID.
     """
-    quantities: dict[int, int] = {}
+    balances: dict[int, LineBalance] = {}
+    quantities = Counter[int]()
     refunded_lines = []
-    for line, count in units:
-        refunded_lines.append(calculate_line(line, count, order.currency, before=quantities.get(id(line), 0)))
-        quantities[id(line)] = quantities.get(id(line), 0) + count
+    for part in units:
+        key = id(part.line)
+        if key not in balances:
+            balances[key] = LineBalance.of(part.line, order.currency, (refunded or {}).get(part.line.pk))
+        refunded_lines.append(balances[key].take(part))
+        quantities[key] += part.quantity
     refunded_shipping = allocate_shipping(every_shipping, shipping, order.currency)
-    refunded_duties = [calculate_duty(duty, quantities.get(id(duty.line), 0), order.currency) for duty in duties]
+    refunded_duties = [calculate_duty(duty, quantities[id(duty.line)], order.currency) for duty in duties]
     worth = calculate_total(order, refunded_lines, refunded_shipping, refunded_duties)
     open_balances = get_payment_balances(transactions)
     net_paid = sum((balance.refundable_in_order for balance in open_balances), ZERO)
@@ -233,7 +306,7 @@ def calculate_amounts(
         order,
         every_line,
         every_shipping,
-        refunded_lines=refunded_lines,
+        units=units,
         refunded_shipping=refunded_shipping,
         refunded_duties=refunded_duties,
     )
@@ -255,7 +328,7 @@ def calculate_new_total(
     every_line: Sequence[LineItem],
     every_shipping: Sequence[ShippingLine],
     *,
-    refunded_lines: Sequence[RefundedLine],
+    units: Sequence[RefundedUnits],
     refunded_shipping: Sequence[RefundedShipping],
     refunded_duties: Sequence[RefundedDuty],
 ) -> Decimal:
@@ -263,18 +336,25 @@ def calculate_new_total(
     after = copy(order)
     lines = {id(line): copy(line) for line in every_line}
     rows = {id(row): copy(row) for row in every_shipping}
-    reduce_quantities([(lines[id(part.line)], part.quantity) for part in refunded_lines])
+    reduce_quantities([part._replace(line=lines[id(part.line)]) for part in units])
     add_refunded_shipping([RefundedShipping(rows[id(part.row)], part.amount, part.tax) for part in refunded_shipping])
     add_refunded_duties([replace(part, line=lines[id(part.line)]) for part in refunded_duties])
     totals.set_current_totals(after, list(lines.values()), list(rows.values()))
     return after.current_total_price
 
 
-def reduce_quantities(units: Iterable[tuple[LineItem, int]]) -> None:
+def reduce_quantities(units: Iterable[RefundedUnits]) -> None:
     """Update the refunded and current quantities of lines after a refund of items."""
-    for line, count in units:
-        line.refunded_quantity += count
-        line.current_quantity = max(line.current_quantity - count, 0)
+    for part in units:
+        line = part.line
+        current, _removed = part.split(line.current_quantity, get_removed_quantity(line))
+        line.refunded_quantity += part.quantity
+        line.current_quantity -= current
+
+
+def get_removed_quantity(line: LineItem) -> int:
+    """Return the quantity that was removed from the order, for example by an edit, and not refunded."""
+    return line.quantity - line.refunded_quantity - line.current_quantity
 
 
 def add_refunded_shipping(parts: Iterable[RefundedShipping]) -> None:

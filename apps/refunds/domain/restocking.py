@@ -136,7 +136,7 @@ def remove_from_order(
     for refund_line, location, removed in sorted(rows, key=lambda row: row[0].restock_type != RestockType.CANCEL):
         line, quantity = refund_line.line, refund_line.quantity
         before = line.current_quantity
-        calculation.reduce_quantities([(line, quantity)])
+        calculation.reduce_quantities([refund_line.units])
         if refund_line.restock_type == RestockType.NO_RESTOCK:
             line.unrestocked_quantity += before - line.current_quantity
         if location is None:

@@ -14,7 +14,7 @@ from apps.core.types import Errors
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 from apps.refunds.domain import calculation
-from apps.refunds.domain.calculation import RefundableDuty, RefundCalculation
+from apps.refunds.domain.calculation import LineAmounts, RefundableDuty, RefundCalculation, RefundedUnits
 from apps.refunds.domain.stock_sources import StockSources
 from apps.refunds.models import RefundDuty, RefundLineItem
 
@@ -28,10 +28,13 @@ class RefundRefused(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class RefundLineInput:
+    """Input for items to refund. Current items are refunded first, unless ``prefers_removed`` is True."""
+
     line_item_id: int | None
     quantity: int = 1
     restock_type: str | None = None
     location_id: int | None = None
+    prefers_removed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +94,26 @@ class OrderSnapshot:
     lines: list[LineItem]
     shipping: list[ShippingLine]
     transactions: list[Transaction]
+    refunded: dict[int, LineAmounts] = field(default_factory=dict)
     duties: dict[int, RefundableDuty] = field(default_factory=dict)
 
     @classmethod
     def load(cls, order: Order) -> "OrderSnapshot":
         """Load the rows of an order. Callers that save changes must lock the order first."""
         snapshot = cls(order, get_line_items(order), get_shipping_lines(order), get_transactions(order))
+        snapshot._load_refunded_lines()
         if order.total_duties or any(line.duties for line in snapshot.lines):
             snapshot._load_duties()
         return snapshot
+
+    def _load_refunded_lines(self) -> None:
+        refunded_lines = RefundLineItem.objects.filter(refund__order=self.order)
+        columns = refunded_lines.values_list("line_item_id", "quantity", "subtotal", "total_tax")
+        prices = {line.pk: line.price for line in self.lines}
+        for line_id, quantity, subtotal, tax in columns:
+            before = self.refunded.get(line_id, LineAmounts(ZERO, ZERO))
+            discount = before.discount + prices[line_id] * quantity - subtotal
+            self.refunded[line_id] = LineAmounts(discount, before.tax + tax)
 
     def _load_duties(self) -> None:
         refunded: dict[int, tuple[Decimal, Decimal]] = {}
@@ -134,6 +148,11 @@ class RefundLine:
     restock_type: RestockType
     location_id: int | None
     source_id: int | None = None
+    prefers_removed: bool = False
+
+    @property
+    def units(self) -> RefundedUnits:
+        return RefundedUnits(self.line, self.quantity, self.prefers_removed)
 
 
 def resolve_and_calculate(
@@ -146,15 +165,15 @@ def resolve_and_calculate(
     duties = _resolve_duties(snapshot, refund_request, refund_lines, errors)
     if errors:
         raise RefundRefused(errors)
-    units = [(refund_line.line, refund_line.quantity) for refund_line in refund_lines]
     result = calculation.calculate_amounts(
         snapshot.order,
         snapshot.lines,
         snapshot.shipping,
         snapshot.transactions,
-        units=units,
+        units=[refund_line.units for refund_line in refund_lines],
         shipping=shipping,
         duties=duties,
+        refunded=snapshot.refunded,
     )
     return refund_lines, result
 
@@ -226,7 +245,9 @@ def _split_by_restock_type(
     index: int, line: LineItem, units: RefundLineInput, refund_request: RefundRequest, remaining: RemainingQuantities
 ) -> list[RefundLine]:
     """Split items by restock type. With ``restock``, unfulfilled items are canceled and fulfilled items returned."""
-    refund_line = RefundLine(index, line, units.quantity, RestockType.NO_RESTOCK, units.location_id)
+    refund_line = RefundLine(
+        index, line, units.quantity, RestockType.NO_RESTOCK, units.location_id, units.prefers_removed
+    )
     if units.restock_type is not None:
         return [replace(refund_line, restock_type=RestockType(units.restock_type))]
     if not refund_request.restock:

@@ -8,7 +8,7 @@ from apps.orders.domain import payments, statuses
 from apps.orders.domain.pricing import prices, totals
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 from apps.refunds.domain import calculation
-from apps.refunds.domain.calculation import RefundableDuty, RefundCalculation
+from apps.refunds.domain.calculation import RefundableDuty, RefundCalculation, RefundedUnits
 from tests.support.refunds.golden import GoldenCase, RefundStep
 
 ZERO = Decimal(0)
@@ -54,7 +54,13 @@ class UnsavedOrder:
         duties: Sequence[RefundableDuty] = (),
     ) -> RefundCalculation:
         return calculation.calculate_amounts(
-            self.order, self.lines, self.shipping, self.known, units=units, shipping=shipping, duties=duties
+            self.order,
+            self.lines,
+            self.shipping,
+            self.known,
+            units=[RefundedUnits(*part) for part in units],
+            shipping=shipping,
+            duties=duties,
         )
 
     def line(self, letter: str) -> LineItem:
@@ -65,7 +71,7 @@ class UnsavedOrder:
         return RefundableDuty(line, duty, self.given.get(duty["id"], (ZERO, ZERO)), share)
 
     def refund(self, result: RefundCalculation) -> None:
-        calculation.reduce_quantities([(part.line, part.quantity) for part in result.lines])
+        calculation.reduce_quantities([RefundedUnits(part.line, part.quantity) for part in result.lines])
         calculation.add_refunded_shipping(result.shipping)
         calculation.add_refunded_duties(result.duties)
         for part in result.duties:
