@@ -329,6 +329,16 @@ def test_a_full_refund_refunds_everything(api: ApiClient, shop: Shop) -> None:
     assert pick(get_order(api, order), TOTALS) == ("refunded", "0.00", "0.00")
 
 
+def test_discounted_shipping_is_refunded_in_full(api: ApiClient, shop: Shop) -> None:
+    """SQLite has no exact decimals: 5.00 minus 1.11 is less than 3.89."""
+    codes = [{"code": "POST", "amount": Decimal("1.11"), "type": "shipping"}]
+    order = create_paid_order(shop, shipping=POST, codes=codes)
+
+    refund = post_refund(api, order, {"shipping": {"full_refund": True}, "transactions": [{"amount": "3.89"}]})
+
+    assert refund["refund_shipping_lines"][0]["subtotal_amount_set"]["shop_money"]["amount"] == "3.89"
+
+
 @pytest.mark.parametrize(
     ("body", "status", "remaining"),
     [

@@ -49,6 +49,29 @@ class AddColumn(AddField):
         BaseDatabaseSchemaEditor.add_field(schema_editor, model, model._meta.get_field(self.name))
 
 
+class OnlyOnSqlite(Operation):
+    """Applies operations to the database only on SQLite, if their result is equivalent on PostgreSQL."""
+
+    def __init__(self, *operations: Operation) -> None:
+        self.operations = operations
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        for operation in self.operations:
+            operation.state_forwards(app_label, state)
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        if schema_editor.connection.vendor != "sqlite":
+            return
+        for operation in self.operations:
+            after = from_state.clone()
+            operation.state_forwards(app_label, after)
+            operation.database_forwards(app_label, schema_editor, from_state, after)
+            from_state = after
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        """Keep the database, because the results are equivalent."""
+
+
 class AddIndexWithoutBlocking(AddIndexConcurrently):
     """Adds an index without blocking writers. The migration must set ``atomic = False``.
 

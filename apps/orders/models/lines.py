@@ -3,7 +3,8 @@ from decimal import Decimal
 from django.db import models
 from django.db.models import F, Model, Q, QuerySet, Value
 from django.db.models.deletion import Collector
-from django.db.models.functions import Upper
+from django.db.models.functions import Round, Upper
+from django.db.models.lookups import GreaterThanOrEqual
 from django.utils.translation import gettext_lazy
 
 from apps.catalog.models import Product, Variant
@@ -191,9 +192,10 @@ class ShippingLine(ShopOwned):
                 violation_error_code="price",
             ),
             models.CheckConstraint(
+                # SQLite has no exact decimals, so the difference is rounded.
                 condition=Q(
+                    GreaterThanOrEqual(Round(F("price") - F("discount") - F("refunded"), precision=3), 0),
                     refunded__gte=0,
-                    refunded__lte=F("price") - F("discount"),
                     refunded_tax__gte=0,
                     refunded_tax__lte=F("tax"),
                 ),

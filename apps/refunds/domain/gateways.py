@@ -25,6 +25,7 @@ from typing import Protocol, cast
 
 from django.db import transaction
 from django.db.models import F, QuerySet
+from django.db.models.functions import Round
 from django.utils import timezone
 
 from apps.core.db.lookups import in_materialized
@@ -304,7 +305,8 @@ def filter_owed_refunds(refunds: QuerySet[Refund]) -> QuerySet[Refund]:
         kind=Transaction.Kind.REFUND,
         status__in=FAILED_STATUSES,
         parent__refunded__lt=F("parent__amount"),
-        order__current_total_price__lt=F("order__total_paid") - F("order__total_refunded"),
+        # SQLite has no exact decimals, so the difference is rounded.
+        order__current_total_price__lt=Round(F("order__total_paid") - F("order__total_refunded"), precision=3),
         refund_payment__isnull=False,
     )
     return refunds.filter(in_materialized(failed.order_by("-pk").values("refund_payment__refund")[:MAX_ROWS]))
