@@ -4,7 +4,7 @@ All amounts are of type ``Decimal``. Only this module rounds amounts, half up. W
 sums are rounded, so that the parts always add up to the total.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 from functools import cache, lru_cache
 from itertools import chain
@@ -55,7 +55,8 @@ def has_valid_precision(amount: Decimal, currency: str) -> bool:
 
 
 def round_money(amount: Decimal, currency: str) -> Decimal:
-    return amount.quantize(get_minor_unit(currency), ROUND_HALF_UP)
+    rounded = amount.quantize(get_minor_unit(currency), ROUND_HALF_UP)
+    return rounded or abs(rounded)
 
 
 def round_to_step(amount: Decimal, step: Decimal) -> Decimal:
@@ -69,8 +70,9 @@ def round_up_to_ending(amount: Decimal, step: Decimal, below: Decimal) -> Decima
 
 
 def format_decimal(amount: Decimal, currency: str) -> str:
-    """Format an amount for the REST and GraphQL API, with the currency's decimals."""
-    return str(amount.quantize(get_minor_unit(currency), ROUND_HALF_UP))
+    """Format an amount for the REST and GraphQL API, with the currency's decimals. Zero has no sign."""
+    rounded = amount.quantize(get_minor_unit(currency), ROUND_HALF_UP)
+    return str(rounded or abs(rounded))
 
 
 def format_stored_decimal(text: str, currency: str) -> str:
@@ -84,8 +86,8 @@ def format_stored_decimal(text: str, currency: str) -> str:
 
 
 def format_plain(number: Decimal) -> str:
-    """Format a number canonically: without an exponent and without trailing zeros after the decimal point."""
-    return format(number.normalize(), "f")
+    """Format a number canonically: without an exponent, trailing zeros after the decimal point or a sign of zero."""
+    return format((number or abs(number)).normalize(), "f")
 
 
 def split_amount(total: Decimal, weights: Sequence[Decimal], currency: str) -> list[Decimal]:
@@ -117,3 +119,14 @@ def calculate_portion(total: Decimal, units: int, of: int, currency: str) -> Dec
 def convert_amount(amount: Decimal, rate: Decimal, currency: str) -> Decimal:
     """Convert an amount to ``currency``. ``rate`` is the price of one original currency unit in ``currency``."""
     return round_money(amount * rate, currency)
+
+
+def convert_parts(amounts: Iterable[Decimal], rate: Decimal, currency: str) -> list[Decimal]:
+    """Convert amounts like ``convert_amount``, so that the results add up to the converted sum."""
+    parts, cumulative, converted = [], ZERO, ZERO
+    for amount in amounts:
+        cumulative += amount
+        upto = convert_amount(cumulative, rate, currency)
+        parts.append(upto - converted)
+        converted = upto
+    return parts

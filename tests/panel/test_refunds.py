@@ -237,8 +237,8 @@ def test_items_that_an_edit_removed_are_refunded(refund_client: Panel, shop: Sho
         order.refresh_from_db()
         return order.line_items.get().current_quantity, order.current_total_price, order.outstanding
 
-    assert refund("gone") == (2, Decimal(20), 0)
-    assert refund("unsent") == (1, Decimal(10), 0)
+    assert refund("gone") == (2, Decimal(20), Decimal(0))
+    assert refund("unsent") == (1, Decimal(10), Decimal(0))
 
 
 def test_money_that_did_not_go_back_is_tried_again(refund_client: Panel, shop: Shop) -> None:

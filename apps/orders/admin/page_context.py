@@ -52,7 +52,7 @@ def get_order_context(order: Order) -> Context:
         ],
         "has_removed_items": any(line.current_quantity < line.quantity for line in lines),
         "shipping": [{"row": row, "price": money(row.net_price)} for row in shipping],
-        "sums": _sums(order, money),
+        "sums": _sums(order),
         "transactions": [
             {"row": row, "amount": formats.format_money(row.amount, row.currency)} for row in transactions
         ],
@@ -65,10 +65,10 @@ def get_order_context(order: Order) -> Context:
     }
 
 
-def _sums(order: Order, money: totals.MoneyFormatter) -> list[tuple[str, str]]:
-    sums = totals.format_totals(order, money)
+def _sums(order: Order) -> list[tuple[str, str]]:
+    sums = totals.format_totals(order)
     if order.is_multi_currency:
-        presentment_total = totals.get_presentment_formatter(order)(order.total_price)
+        presentment_total = totals.get_presentment_formatter(order)(order.get_presentment("total_price"))
         sums.append((_("Total in the customer's currency"), presentment_total))
     return sums
 

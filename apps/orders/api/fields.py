@@ -1,7 +1,8 @@
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Unpack
 
-from apps.core.money import convert_amount, format_decimal, format_stored_decimal
+from apps.core.money import convert_amount, convert_parts, format_decimal, format_stored_decimal
 from apps.core.rest.render_context import RenderContext
 from apps.core.rest.resources.fields import (
     ApiField,
@@ -148,18 +149,45 @@ def get_currency_columns(order: str = "") -> tuple[str, str, str]:
     return f"{order}currency", f"{order}presentment_currency", f"{order}exchange_rate"
 
 
-def render_money_set(amount: Decimal, currency: str, presentment: str, rate: Decimal) -> dict[str, dict[str, str]]:
+def render_money_set(
+    amount: Decimal, currency: str, presentment: str, rate: Decimal, converted: Decimal | None = None
+) -> dict[str, dict[str, str]]:
+    """Return an amount in both currencies. Without ``converted``, the presentment amount is calculated."""
     shop_money = {"amount": format_decimal(amount, currency), "currency_code": currency}
     if presentment == currency:
         return {"shop_money": shop_money, "presentment_money": shop_money}
-    presentment_amount = format_decimal(convert_amount(amount, rate, presentment), presentment)
-    return {"shop_money": shop_money, "presentment_money": {"amount": presentment_amount, "currency_code": presentment}}
+    if converted is None:
+        converted = convert_amount(amount, rate, presentment)
+    presentment_money = {"amount": format_decimal(converted, presentment), "currency_code": presentment}
+    return {"shop_money": shop_money, "presentment_money": presentment_money}
 
 
-def MoneySet(column: str, order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a field for an amount in both currencies. ``order`` is the lookup path to the order, with ``__``."""
-    columns = (column, *get_currency_columns(order))
+def MoneySet(column: str, order: str = "", presentment: str | None = None) -> ComputedField:  # noqa: N802 - reads as a field
+    """Create a field for an amount in both currencies.
+
+    ``order`` is the lookup path to the order, with ``__``. ``presentment`` is the column of the presentment amount.
+    """
+    columns = (column, *get_currency_columns(order), *([presentment] if presentment else []))
     return ComputedField(lambda _context, *values: render_money_set(*values), *columns, schema=MONEY)
+
+
+def _render_total_set(
+    column: str, amount: Decimal, currencies: tuple[str, str, Decimal], presentment_totals: RequestData
+) -> dict[str, dict[str, str]]:
+    converted = presentment_totals.get(column)
+    return render_money_set(amount, *currencies, None if converted is None else Decimal(converted))
+
+
+def TotalSet(column: str) -> ComputedField:  # noqa: N802 - reads as a field
+    """Create a field for a total of an order in both currencies."""
+    columns = (column, "presentment_totals", *get_currency_columns())
+    return ComputedField(
+        lambda _context, amount, presentment_totals, *currencies: _render_total_set(
+            column, amount, currencies, presentment_totals
+        ),
+        *columns,
+        schema=MONEY,
+    )
 
 
 def ZeroSet(order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
@@ -171,9 +199,11 @@ def ZeroSet(order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
 
 def DutiesSet(column: str) -> ComputedField:  # noqa: N802 - reads as a field
     """Create a field that renders a sum of duties as ``MoneySet`` would, or null if the order has no duties."""
-    columns = (column, "total_duties", *get_currency_columns())
+    columns = (column, "total_duties", "presentment_totals", *get_currency_columns())
     return ComputedField(
-        lambda _context, amount, ordered, *currencies: render_money_set(amount, *currencies) if ordered else None,
+        lambda _context, amount, ordered, presentment_totals, *currencies: (
+            _render_total_set(column, amount, currencies, presentment_totals) if ordered else None
+        ),
         *columns,
         schema={**MONEY, "type": ["object", "null"]},
     )
@@ -185,20 +215,33 @@ def Money(column: str, order: str = "") -> ComputedField:  # noqa: N802 - reads 
     )
 
 
-def _stored_money_set(
-    stored_amount: str, currency: str, presentment: str, rate: Decimal
-) -> tuple[str, dict[str, dict[str, str]]]:
+def _stored_money_sets(
+    stored_amounts: list[str],
+    currency: str,
+    presentment: str,
+    rate: Decimal,
+    converted: list[Decimal] | None = None,
+) -> Iterator[tuple[str, dict[str, dict[str, str]]]]:
+    """Yield stored amounts of one row, formatted and in both currencies, so that sums equal their parts."""
     if presentment != currency:
-        amount = Decimal(stored_amount)
-        return format_decimal(amount, currency), render_money_set(amount, currency, presentment, rate)
-    text = format_stored_decimal(stored_amount, currency)
-    money = {"amount": text, "currency_code": currency}
-    return text, {"shop_money": money, "presentment_money": money}
+        amounts = [Decimal(amount) for amount in stored_amounts]
+        converted = convert_parts(amounts, rate, presentment) if converted is None else converted
+        for amount, presentment_amount in zip(amounts, converted, strict=True):
+            money_set = render_money_set(amount, currency, presentment, rate, presentment_amount)
+            yield format_decimal(amount, currency), money_set
+        return
+    for stored_amount in stored_amounts:
+        text = format_stored_decimal(stored_amount, currency)
+        money = {"amount": text, "currency_code": currency}
+        yield text, {"shop_money": money, "presentment_money": money}
 
 
 def render_tax_lines(
     _context: RenderContext, taxes: list[RequestData], currency: str, presentment: str, rate: Decimal
 ) -> list[Rendered]:
+    stored = [Decimal(tax["presentment_price"]) for tax in taxes if "presentment_price" in tax]
+    converted = stored if len(stored) == len(taxes) else None
+    prices = _stored_money_sets([tax["price"] for tax in taxes], currency, presentment, rate, converted)
     return [
         {
             "price": price,
@@ -207,34 +250,38 @@ def render_tax_lines(
             "price_set": price_set,
             "channel_liable": tax.get("channel_liable"),
         }
-        for tax in taxes
-        for price, price_set in (_stored_money_set(tax["price"], currency, presentment, rate),)
+        for tax, (price, price_set) in zip(taxes, prices, strict=True)
     ]
 
 
 def render_duties(
     context: RenderContext, duties: list[RequestData], currency: str, presentment: str, rate: Decimal
 ) -> list[Rendered]:
+    prices = _stored_money_sets([duty["price"] for duty in duties], currency, presentment, rate)
+    # The taxes of all duties of a line add up to its converted tax on duties.
+    taxes = iter(
+        render_tax_lines(context, [tax for duty in duties for tax in duty["tax_lines"]], currency, presentment, rate)
+    )
     return [
         {
             "id": duty["id"],
             "harmonized_system_code": duty["harmonized_system_code"],
             "country_code_of_origin": duty["country_code_of_origin"],
-            **_stored_money_set(duty["price"], currency, presentment, rate)[1],
-            "tax_lines": render_tax_lines(context, duty["tax_lines"], currency, presentment, rate),
+            **price_set,
+            "tax_lines": [next(taxes) for _tax in duty["tax_lines"]],
             "admin_graphql_api_id": f"gid://{context.brand}/Duty/{duty['id']}",
         }
-        for duty in duties
+        for duty, (_price, price_set) in zip(duties, prices, strict=True)
     ]
 
 
 def render_discount_allocations(
     _context: RenderContext, allocations: list[RequestData], currency: str, presentment: str, rate: Decimal
 ) -> list[Rendered]:
+    amounts = _stored_money_sets([item["amount"] for item in allocations], currency, presentment, rate)
     return [
         {"amount": amount, "amount_set": amount_set, "discount_application_index": item["discount_application_index"]}
-        for item in allocations
-        for amount, amount_set in (_stored_money_set(item["amount"], currency, presentment, rate),)
+        for item, (amount, amount_set) in zip(allocations, amounts, strict=True)
     ]
 
 

@@ -1,6 +1,6 @@
 from decimal import Decimal
 
-from apps.core.money import format_decimal
+from apps.core.money import convert_amount, format_decimal
 from apps.core.rest.render_context import RenderContext
 from apps.core.rest.resources.fields import (
     ApiField,
@@ -69,7 +69,8 @@ def _discounted(_context: RenderContext, price: Decimal, discount: Decimal, curr
 def _discounted_set(
     _context: RenderContext, price: Decimal, discount: Decimal, currency: str, presentment: str, rate: Decimal
 ) -> dict[str, dict[str, str]]:
-    return render_money_set(price - discount, currency, presentment, rate)
+    converted = convert_amount(price, rate, presentment) - convert_amount(discount, rate, presentment)
+    return render_money_set(price - discount, currency, presentment, rate, converted)
 
 
 class LineItemSerializer(ResourceSerializer[LineItem]):

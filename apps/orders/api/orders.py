@@ -35,7 +35,7 @@ from apps.orders.api.fields import (
     Blankable,
     DutiesSet,
     Money,
-    MoneySet,
+    TotalSet,
     ZeroSet,
     blank_as_null_text,
     get_currency_columns,
@@ -169,15 +169,15 @@ class OrderSerializer(ResourceSerializer[Order]):
     created_at = ModelDerivedField()
     currency = nullable_text(3, allow_blank=False)
     current_subtotal_price = Money("current_subtotal_price")
-    current_subtotal_price_set = MoneySet("current_subtotal_price")
+    current_subtotal_price_set = TotalSet("current_subtotal_price")
     current_total_additional_fees_set = ConstantField(None)
     current_total_discounts = Money("current_total_discounts")
-    current_total_discounts_set = MoneySet("current_total_discounts")
+    current_total_discounts_set = TotalSet("current_total_discounts")
     current_total_duties_set = DutiesSet("current_total_duties")
     current_total_price = Money("current_total_price")
-    current_total_price_set = MoneySet("current_total_price")
+    current_total_price_set = TotalSet("current_total_price")
     current_total_tax = Money("current_total_tax")
-    current_total_tax_set = MoneySet("current_total_tax")
+    current_total_tax_set = TotalSet("current_total_tax")
     customer_locale = blank_as_null_text(20)
     device_id = ConstantField(None)
     discount_codes = ObjectListField(_CODE, render=render_discount_codes, needs=("currency",), most=MAX_CODES)
@@ -217,7 +217,7 @@ class OrderSerializer(ResourceSerializer[Order]):
     source_name = nullable_text()
     source_url = blank_as_null_text(2048)
     subtotal_price = AmountField()
-    subtotal_price_set = MoneySet("subtotal_price")
+    subtotal_price_set = TotalSet("subtotal_price")
     tags = TagsField()
     tax_exempt = nullable_bool()
     tax_lines = ObjectListField(get_tax_members(), render=render_tax_lines, needs=get_currency_columns())
@@ -227,9 +227,9 @@ class OrderSerializer(ResourceSerializer[Order]):
     total_cash_rounding_payment_adjustment_set = ZeroSet()
     total_cash_rounding_refund_adjustment_set = ZeroSet()
     total_discounts = AmountField()
-    total_discounts_set = MoneySet("total_discounts")
+    total_discounts_set = TotalSet("total_discounts")
     total_line_items_price = AmountField()
-    total_line_items_price_set = MoneySet("total_line_items_price")
+    total_line_items_price_set = TotalSet("total_line_items_price")
     total_outstanding = ComputedField(
         _outstanding,
         "current_total_price",
@@ -240,10 +240,10 @@ class OrderSerializer(ResourceSerializer[Order]):
         schema={"type": "string"},
     )
     total_price = AmountField()
-    total_price_set = MoneySet("total_price")
-    total_shipping_price_set = MoneySet("total_shipping_price")
+    total_price_set = TotalSet("total_price")
+    total_shipping_price_set = TotalSet("total_shipping_price")
     total_tax = AmountField()
-    total_tax_set = MoneySet("total_tax")
+    total_tax_set = TotalSet("total_tax")
     total_tip_received = AmountField()
     total_weight = ReadOnlyColumn()
     updated_at = ModelDerivedField()

@@ -257,7 +257,7 @@ def get_balance_due(order: Order, transactions: Sequence[Transaction], currency:
     movements = [row for row in transactions if row.status == Status.SUCCESS and row.kind in TENDER_KINDS]
     if currency != order.currency and all(row.currency == currency for row in movements):
         paid = _balance([(row.kind, row.amount) for row in movements])
-        return max(order.to_presentment(order.current_total_price) - paid, ZERO)
+        return max(order.get_presentment("current_total_price") - paid, ZERO)
     balance = max(order.current_total_price - _balance([(row.kind, row.shop_amount) for row in movements]), ZERO)
     return balance if currency == order.currency else order.to_presentment(balance)
 
@@ -326,7 +326,7 @@ def recalculate_order(
     )
     statuses.update_statuses(order, lines, transactions)
     is_newly_sold = mark_units_counted(order)
-    order.save(update_fields=[*statuses.STATUS_COLUMNS, "units_counted", *columns])
+    order.save(update_fields=[*statuses.STATUS_COLUMNS, "presentment_totals", "units_counted", *columns])
     changes = {"financial_status": [before, order.financial_status]} if before != order.financial_status else {}
     record_event("orders/updated", order, actor=actor, at=at, message=message, changes=changes)
     if before != order.financial_status == Order.FinancialStatus.PAID:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from apps.core.money import ZERO
 from apps.core.types import Attrs
+from apps.orders.domain.pricing.presentment import get_presentment_lines
 from apps.orders.domain.pricing.totals import format_totals, get_presentment_formatter
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines
 from apps.orders.models import LineItem, Order, Transaction
@@ -92,6 +93,10 @@ def update_statuses(order: Order, lines: Sequence[LineItem], transactions: Seque
     successful = [row for row in transactions if row.status == Transaction.Status.SUCCESS]
     order.total_paid = _sum(successful, Kind.SALE, Kind.CAPTURE)
     order.total_refunded = _sum(successful, Kind.REFUND)
+    order.set_presentment(
+        total_paid=_sum_presentment(order, successful, Kind.SALE, Kind.CAPTURE),
+        total_refunded=_sum_presentment(order, successful, Kind.REFUND),
+    )
     order.payment_gateway_names = list(dict.fromkeys(row.gateway for row in transactions))
     order.status = get_order_status(order)
     order.financial_status = get_financial_status(order, transactions)
@@ -102,6 +107,12 @@ def _sum(rows: Iterable[Transaction], *kinds: str) -> Decimal:
     return sum((row.shop_amount for row in rows if row.kind in kinds), ZERO)
 
 
+def _sum_presentment(order: Order, rows: Sequence[Transaction], *kinds: str) -> Decimal:
+    converted = order.to_presentment(_sum((row for row in rows if row.currency == order.currency), *kinds))
+    amounts = (row.amount for row in rows if row.kind in kinds and row.currency != order.currency)
+    return sum(amounts, converted)
+
+
 def get_status_page_url(shop_id: int, token: str) -> str:
     return f"{settings.BASE_URL}/orders/{shop_id}/{token}"
 
@@ -109,7 +120,9 @@ def get_status_page_url(shop_id: int, token: str) -> str:
 def get_status_page_context(order: Order) -> Attrs:
     """Return the context of the order status page and of emails."""
     money = get_presentment_formatter(order)
-    balance_row = [(_("Balance due"), money(order.outstanding))] if order.outstanding > 0 else []
+    outstanding, lines, shipping = order.presentment_outstanding, get_line_items(order), get_shipping_lines(order)
+    presentment_lines = get_presentment_lines(order, lines, shipping)
+    balance_row = [(_("Balance due"), money(outstanding))] if outstanding > 0 else []
     address = order.shipping_address or {}
     country = localize_country(address.get("country_code"), address.get("country"))
     return {
@@ -119,13 +132,13 @@ def get_status_page_context(order: Order) -> Attrs:
                 "name": line.name,
                 "quantity": line.quantity,
                 "removed": line.quantity - line.current_quantity,
-                "amount": money(line.net_price),
+                "amount": money(presentment_lines[id(line)].net_price),
             }
-            for line in get_line_items(order)
+            for line in lines
         ],
-        "sums": [*format_totals(order, money), *balance_row],
+        "sums": [*format_totals(order, in_presentment=True), *balance_row],
         "sent": FULFILLMENT_LABELS[Order.FulfillmentStatus(order.fulfillment_status)],
-        "shipping": ", ".join(row.title for row in get_shipping_lines(order) if not row.is_removed),
+        "shipping": ", ".join(row.title for row in shipping if not row.is_removed),
         "destination": ", ".join(part for part in (address.get("city"), country) if part),
         "status_url": get_status_page_url(order.shop_id, order.token),
     }

@@ -3,7 +3,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.db.models.functions import Upper
 from django.utils import timezone
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -196,6 +196,12 @@ class Order(ShopOwned):
     refund_discrepancy = MoneyColumn(
         db_default=0, help_text="The amount withheld by refunds; negative if refunds exceeded the price."
     )
+    presentment_totals = models.JSONField(
+        default=dict,
+        db_default=Value({}, models.JSONField()),
+        editable=False,
+        help_text="The amounts of the columns above in the presentment currency, unless it is the order's currency.",
+    )
     total_weight = models.PositiveBigIntegerField(default=0, editable=False, help_text="Grams.")
     discount_codes = models.JSONField(default=list, editable=False)
     discount_applications = models.JSONField(default=list, editable=False)
@@ -248,6 +254,7 @@ class Order(ShopOwned):
         "confirmation_number",
         "currency",
         "presentment_currency",
+        "presentment_totals",
         "discount_codes",
         "discount_applications",
         "tax_lines",
@@ -326,6 +333,17 @@ class Order(ShopOwned):
             return amount
         return convert_amount(amount, self.exchange_rate, self.presentment_currency)
 
+    def get_presentment(self, column: str) -> Decimal:
+        """Return an amount of the order in the presentment currency."""
+        amount = self.presentment_totals.get(column)
+        return self.to_presentment(getattr(self, column)) if amount is None else Decimal(amount)
+
+    def set_presentment(self, **amounts: Decimal) -> None:
+        """Set amounts in the presentment currency, unless it is the order's currency."""
+        if self.is_multi_currency:
+            texts = {column: str(amount) for column, amount in amounts.items()}
+            self.presentment_totals = {**self.presentment_totals, **texts}
+
     @property
     def net_payment(self) -> Decimal:
         return self.total_paid - self.total_refunded
@@ -334,6 +352,13 @@ class Order(ShopOwned):
     def outstanding(self) -> Decimal:
         """Return the balance due, which is negative if the shop owes the customer money. See ``get_outstanding``."""
         return get_outstanding(self.current_total_price, self.net_payment, is_cancelled=self.cancelled_at is not None)
+
+    @property
+    def presentment_outstanding(self) -> Decimal:
+        """Return the balance due in the presentment currency."""
+        net_payment = self.get_presentment("total_paid") - self.get_presentment("total_refunded")
+        total = self.get_presentment("current_total_price")
+        return get_outstanding(total, net_payment, is_cancelled=self.cancelled_at is not None)
 
 
 class _OpenManager(models.Manager["OpenOrder"]):

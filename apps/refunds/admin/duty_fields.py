@@ -8,7 +8,8 @@ from django.utils.translation import gettext_lazy
 from apps.core.types import ReadOnlyAttrs
 from apps.orders.domain.pricing.totals import get_shop_formatter
 from apps.orders.models import LineItem, Order
-from apps.refunds.domain.calculation import RefundableDuty, RefundedDuty, add_tax
+from apps.refunds.domain.calculation import add_tax
+from apps.refunds.domain.refunded_parts import RefundableDuty, RefundedDuty
 from apps.refunds.domain.validation import RefundDutyInput
 from apps.shops.domain.countries import localize_country
 

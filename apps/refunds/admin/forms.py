@@ -21,7 +21,7 @@ from apps.inventory.models import Location
 from apps.refunds.admin import duty_fields
 from apps.refunds.admin.duty_fields import DutyRow
 from apps.refunds.admin.messages import format_refund_error
-from apps.refunds.domain import calculation, refund_preview, restocking
+from apps.refunds.domain import calculation, refund_preview, refunded_parts, restocking
 from apps.refunds.domain.calculation import PaymentBalance, RefundCalculation
 from apps.refunds.domain.gateways import MANUAL, get_gateway
 from apps.refunds.domain.refund_preview import RefundableItems, RefundPreview
@@ -106,7 +106,7 @@ class RefundForm(forms.Form):
         self.payment_balances = [
             row for row in calculation.get_payment_balances(snapshot.transactions) if row.refundable
         ]
-        self.shipping_left = calculation.get_refundable_shipping(snapshot.shipping)
+        self.shipping_left = refunded_parts.get_refundable_shipping(snapshot.shipping)
         self.restock_locations = restocking.get_restock_choices(
             snapshot.order, [row.line for row in self.refundable_rows]
         )

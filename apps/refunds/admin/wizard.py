@@ -51,13 +51,10 @@ def get_calculation_context(form: RefundForm) -> Context:
 def _calculation_context(form: RefundForm, result: RefundCalculation) -> Context:
     order = form.snapshot.order
     money, refund_request = get_shop_formatter(order), form.get_request(result)
-    balances = {balance.payment.pk: balance for balance in form.payment_balances}
-    refunded = sum(
-        (
-            calculation.convert_to_order_currency(order, balances[given.parent_id or 0], given.amount or ZERO)
-            for given in refund_request.transaction_inputs
-        ),
-        ZERO,
+    payments = {balance.payment.pk: balance.payment for balance in form.payment_balances}
+    settlement = calculation.settle(
+        result,
+        [(payments[given.parent_id or 0], given.amount or ZERO) for given in refund_request.transaction_inputs],
     )
     taxes = sum((part.tax for part in result.lines), ZERO) + sum((part.tax for part in result.shipping), ZERO)
     taxes += sum((part.tax for part in result.duties), ZERO)
@@ -81,7 +78,7 @@ def _calculation_context(form: RefundForm, result: RefundCalculation) -> Context
         "given": format_sums(
             (given.amount or ZERO, given.currency or "") for given in refund_request.transaction_inputs
         ),
-        "difference": describe_difference(result.discrepancy(refunded), money),
+        "difference": describe_difference(settlement.discrepancy, money),
     }
 
 

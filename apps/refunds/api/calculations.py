@@ -10,7 +10,7 @@ from apps.core.types import Rendered
 from apps.orders.api.fields import DECIMAL, MONEY, render_money_set
 from apps.orders.api.line_items import LineItemSerializer
 from apps.orders.models import Order
-from apps.refunds.domain import calculation
+from apps.refunds.domain import refunded_parts
 from apps.refunds.domain.calculation import PaymentShare, RefundCalculation
 from apps.refunds.domain.validation import OrderSnapshot, RefundLine, RefundRequest
 
@@ -48,28 +48,40 @@ def render_calculation(
     currency = refund_request.currency or order.currency
     plan = get_read_plan(LineItemSerializer, context.version)
     lines = plan.read_ids(sorted({refund_line.line.pk for refund_line in refund_lines}), context)
-    shipping_left = calculation.get_refundable_shipping(snapshot.shipping)
+    shipping_left = refunded_parts.get_refundable_shipping(snapshot.shipping)
+    presentment_left = refunded_parts.get_refundable_presentment_shipping(order, snapshot.shipping)
 
-    def money(amount: Decimal) -> str:
-        return format_decimal(amount if currency == order.currency else order.to_presentment(amount), currency)
+    def money(amount: Decimal, converted: Decimal | None = None) -> str:
+        if currency != order.currency:
+            amount = order.to_presentment(amount) if converted is None else converted
+        return format_decimal(amount, currency)
 
-    def money_in_both(amount: Decimal) -> Rendered:
-        return render_money_set(amount, order.currency, order.presentment_currency, order.exchange_rate)
+    def money_in_both(amount: Decimal, converted: Decimal) -> Rendered:
+        return render_money_set(amount, order.currency, order.presentment_currency, order.exchange_rate, converted)
 
     return {
         "duties": [
             {
                 "duty_id": part.duty_id,
-                "amount_set": money_in_both(part.amount),
-                "tax_amount_set": money_in_both(part.tax),
+                "amount_set": money_in_both(part.amount, part.presentment.price),
+                "tax_amount_set": money_in_both(part.tax, part.presentment.tax),
             }
             for part in result.duties
         ],
-        "total_duties_set": money_in_both(sum((part.amount for part in result.duties), ZERO)),
+        "total_duties_set": money_in_both(
+            sum((part.amount for part in result.duties), ZERO),
+            sum((part.presentment.price for part in result.duties), ZERO),
+        ),
         "shipping": {
-            "amount": money(sum((part.amount for part in result.shipping), ZERO)),
-            "tax": money(sum((part.tax for part in result.shipping), ZERO)),
-            "maximum_refundable": money(shipping_left),
+            "amount": money(
+                sum((part.amount for part in result.shipping), ZERO),
+                sum((part.presentment.price for part in result.shipping), ZERO),
+            ),
+            "tax": money(
+                sum((part.tax for part in result.shipping), ZERO),
+                sum((part.presentment.tax for part in result.shipping), ZERO),
+            ),
+            "maximum_refundable": money(shipping_left, presentment_left),
         },
         "refund_line_items": [
             {
@@ -78,10 +90,12 @@ def render_calculation(
                 "location_id": refund_line.location_id,
                 "restock_type": refund_line.restock_type,
                 "price": money(refund_line.line.price),
-                "subtotal": money(part.subtotal),
-                "total_tax": money(part.tax),
+                "subtotal": money(part.subtotal, part.presentment.price),
+                "total_tax": money(part.tax, part.presentment.tax),
                 "discounted_price": money(round_money(part.discounted / part.quantity, order.currency)),
-                "discounted_total_price": money(part.discounted),
+                "discounted_total_price": money(
+                    part.discounted, part.presentment.price + order.to_presentment(part.cart_discount)
+                ),
                 "total_cart_discount_amount": money(part.cart_discount),
                 "line_item": lines[refund_line.line.pk],
             }

@@ -42,21 +42,21 @@ class RefundLineItemSerializer(ResourceSerializer[RefundLineItem]):
     restock_type = ReadOnlyColumn()
     subtotal = ComputedField(_number, "subtotal", schema={"type": "number"})
     total_tax = ComputedField(_number, "total_tax", schema={"type": "number"})
-    subtotal_set = MoneySet("subtotal", ORDER_PATH)
-    total_tax_set = MoneySet("total_tax", ORDER_PATH)
+    subtotal_set = MoneySet("subtotal", ORDER_PATH, "presentment_subtotal")
+    total_tax_set = MoneySet("total_tax", ORDER_PATH, "presentment_tax")
     line_item = NestedObject(LineItemSerializer, "line_item")
 
 
 class RefundShippingLineSerializer(ResourceSerializer[RefundShippingLine]):
     shipping_line_id = ReadOnlyColumn()
-    subtotal_amount_set = MoneySet("amount", ORDER_PATH)
+    subtotal_amount_set = MoneySet("amount", ORDER_PATH, "presentment_amount")
     shipping_line = NestedObject(ShippingLineSerializer, "shipping_line")
 
 
 class RefundDutySerializer(ResourceSerializer[RefundDuty]):
     duty_id = ReadOnlyColumn()
-    amount_set = MoneySet("amount", ORDER_PATH)
-    tax_amount_set = MoneySet("tax", ORDER_PATH)
+    amount_set = MoneySet("amount", ORDER_PATH, "presentment_amount")
+    tax_amount_set = MoneySet("tax", ORDER_PATH, "presentment_tax")
 
 
 class OrderAdjustmentSerializer(ResourceSerializer[OrderAdjustment]):
@@ -68,8 +68,8 @@ class OrderAdjustmentSerializer(ResourceSerializer[OrderAdjustment]):
     tax_amount = Money("tax_amount", ORDER_PATH)
     kind = ReadOnlyColumn()
     reason = ReadOnlyColumn()
-    amount_set = MoneySet("amount", ORDER_PATH)
-    tax_amount_set = MoneySet("tax_amount", ORDER_PATH)
+    amount_set = MoneySet("amount", ORDER_PATH, "presentment_amount")
+    tax_amount_set = MoneySet("tax_amount", ORDER_PATH, "presentment_tax_amount")
 
 
 def _amount(_context: RenderContext, amount: Decimal, currency: str) -> str:
@@ -140,7 +140,7 @@ class RefundSerializer(ResourceSerializer[Refund]):
     processed_at = DateTimeField(read_only=True)
     restock = ReadOnlyColumn()
     duties = NestedRows(RefundDutySerializer, "duties")
-    total_duties_set = MoneySet("total_duties", "order__")
+    total_duties_set = MoneySet("total_duties", "order__", "presentment_duties")
     additional_fees = ConstantField([])
     total_additional_fees_set = ZeroSet("order__")
     # ``return`` is a Python keyword, so the class body cannot assign it.

@@ -1,11 +1,10 @@
 """Calculate refunds: line items, duties, shipping, and the split of the total over payments.
 
-The functions are pure: they work on loaded rows of an order, saved or not, and do not access the database. Amounts are
-allocated to the items of a line by cumulative rounding: a refund is the difference between the rounded remaining
-amounts before and after the refund. Refunding items one by one therefore results in the same total as refunding all
-items at once.
+The functions are pure: they work on loaded rows of an order, saved or not, and do not access the database.
 
-Amounts are in the order's currency, except amounts refunded to a payment, which are in the payment's currency.
+Amounts are in the order's currency, except amounts refunded to a payment, which are in the payment's currency, and
+amounts in the presentment currency. If all payments are in the presentment currency, the suggested refund is calculated
+in this currency, and the amount in the order's currency follows from it. Rounding therefore leaves nothing behind.
 """
 
 from collections import Counter
@@ -13,102 +12,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import NamedTuple
 
-from apps.core.money import ZERO, calculate_portion, round_money
-from apps.core.types import ReadOnlyAttrs
+from apps.core.money import ZERO, get_minor_unit, round_money, split_amount
 from apps.orders.domain.payments import PAYMENT_KINDS
-from apps.orders.domain.pricing import taxes, totals
+from apps.orders.domain.pricing import totals
+from apps.orders.domain.pricing.presentment import get_presentment_lines
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
+from apps.refunds.domain.refunded_parts import (
+    LineAmounts,
+    LineBalance,
+    PriceAndTax,
+    RefundableDuty,
+    RefundedDuty,
+    RefundedLine,
+    RefundedShipping,
+    RefundedUnits,
+    add_refunded_duties,
+    add_refunded_shipping,
+    allocate_shipping,
+    calculate_duty,
+    reduce_quantities,
+)
 
 # The statuses of refunds that have returned money or may still return money.
 ACTIVE_STATUSES = frozenset({Transaction.Status.SUCCESS, Transaction.Status.PENDING})
-
-
-class LineAmounts(NamedTuple):
-    """The discounts and taxes of refunded items of a line."""
-
-    discount: Decimal
-    tax: Decimal
-
-
-class RefundedUnits(NamedTuple):
-    """Items of a line to refund.
-
-    Attributes:
-        prefers_removed: True to first refund items that were removed from the order earlier, False to first refund
-            current items.
-    """
-
-    line: LineItem
-    quantity: int
-    prefers_removed: bool = False
-
-    def split(self, current: int, removed: int) -> tuple[int, int]:
-        """Return the quantities of current and of removed items, if the line has this many of each."""
-        if self.prefers_removed:
-            from_removed = min(self.quantity, removed)
-            return self.quantity - from_removed, from_removed
-        from_current = min(self.quantity, current)
-        return from_current, self.quantity - from_current
-
-
-@dataclass(frozen=True, slots=True)
-class RefundedLine:
-    """Refunded items of a line item and their shares of the discounts and taxes.
-
-    Attributes:
-        discounted: The price after the line item's own discounts.
-        cart_discount: The share of order-level discounts.
-    """
-
-    line: LineItem
-    quantity: int
-    discounted: Decimal
-    cart_discount: Decimal
-    tax: Decimal
-
-    @property
-    def subtotal(self) -> Decimal:
-        return self.discounted - self.cart_discount
-
-
-@dataclass(frozen=True, slots=True)
-class RefundedShipping:
-    row: ShippingLine
-    amount: Decimal
-    tax: Decimal
-
-
-@dataclass(frozen=True, slots=True)
-class RefundableDuty:
-    """A duty to refund.
-
-    Attributes:
-        duty: The entry in ``LineItem.duties``.
-        refunded_before: The duty and tax amounts refunded earlier.
-        is_proportional: True to refund the duty in proportion to the refunded quantity of the line, False to refund the
-            whole remaining duty.
-    """
-
-    line: LineItem
-    duty: ReadOnlyAttrs
-    refunded_before: tuple[Decimal, Decimal] = (ZERO, ZERO)
-    is_proportional: bool = False
-
-    @property
-    def refundable(self) -> tuple[Decimal, Decimal]:
-        return Decimal(self.duty["price"]) - self.refunded_before[0], taxes.sum_prices(
-            self.duty["tax_lines"]
-        ) - self.refunded_before[1]
-
-
-@dataclass(frozen=True, slots=True)
-class RefundedDuty:
-    line: LineItem
-    duty_id: int
-    amount: Decimal
-    tax: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,126 +58,77 @@ class PaymentShare:
 
 
 @dataclass(frozen=True, slots=True)
-class RefundCalculation:
-    """A calculated refund.
+class RefundLimits:
+    """The limits of a refund, in one currency.
 
     Attributes:
-        total: The price of the items, shipping and duties, with taxes.
+        paid: The payments that have not been refunded.
         overpaid: The amount by which payments exceed the order's total without the refunded items, shipping and duties.
-        suggested: The suggested refund: ``total``, but at most ``overpaid``.
-        shares: The suggested refund per payment, oldest first, including payments with nothing to refund.
+        suggested: The suggested refund: the price of the items, shipping and duties, but at most ``overpaid``.
     """
 
-    lines: Sequence[RefundedLine]
-    shipping: Sequence[RefundedShipping]
-    duties: Sequence[RefundedDuty]
-    total: Decimal
+    paid: Decimal
     overpaid: Decimal
     suggested: Decimal
-    shares: Sequence[PaymentShare]
 
-    def discrepancy(self, refunded: Decimal) -> Decimal:
+    def get_discrepancy(self, refunded: Decimal) -> Decimal:
         """Return the amount withheld from the suggestion (positive) or refunded beyond ``overpaid`` (negative)."""
         if refunded < self.suggested:
             return self.suggested - refunded
         return min(self.overpaid - refunded, ZERO)
 
 
-def calculate_portion_between(total: Decimal, more: int, fewer: int, of: int, currency: str) -> Decimal:
-    """Return the part of an amount that is removed when the quantity drops from ``more`` to ``fewer``."""
-    return calculate_portion(total, more, of, currency) - calculate_portion(total, fewer, of, currency)
+@dataclass(frozen=True, slots=True)
+class RefundCalculation:
+    """A calculated refund.
 
-
-@dataclass(slots=True)
-class LineBalance:
-    """What is left to refund of a line: its current and its removed items, and their shares of discounts and taxes.
-
-    Current items are refunded with the amounts by which the order's total decreases. Removed items share the rest, so
-    that all refunds of a line add up to its discounts and taxes, in any order.
+    Attributes:
+        total: The price of the items, shipping and duties, with taxes.
+        limits: The limits in the order's currency.
+        presentment_limits: The limits in the presentment currency if all payments are in it, otherwise None.
+        shares: The suggested refund per payment, oldest first, including payments with nothing to refund.
     """
 
-    line: LineItem
-    currency: str
-    current: int
-    removed: int
-    discount: Decimal
-    tax: Decimal
+    order: Order
+    lines: Sequence[RefundedLine]
+    shipping: Sequence[RefundedShipping]
+    duties: Sequence[RefundedDuty]
+    total: Decimal
+    limits: RefundLimits
+    presentment_limits: RefundLimits | None
+    balances: Sequence[PaymentBalance]
+    shares: Sequence[PaymentShare]
 
-    @classmethod
-    def of(cls, line: LineItem, currency: str, refunded: LineAmounts | None = None) -> "LineBalance":
-        """Return the balance of a line. Without ``refunded``, earlier refunds had equal shares of the amounts."""
-        refundable = line.quantity - line.refunded_quantity
-        if refunded is None:
-            discount = calculate_portion(line.discount, refundable, line.quantity, currency)
-            tax = calculate_portion(line.tax, refundable, line.quantity, currency)
-        else:
-            discount, tax = line.discount - refunded.discount, line.tax - refunded.tax
-        return cls(line, currency, line.current_quantity, get_removed_quantity(line), discount, tax)
-
-    def take(self, units: RefundedUnits) -> RefundedLine:
-        """Calculate the refund of items, and reduce the balance by it."""
-        line, before = self.line, self.current + self.removed
-        current, removed = units.split(self.current, self.removed)
-        discount = self._take_part(line.discount, self.discount, current, removed)
-        tax = self._take_part(line.tax, self.tax, current, removed)
-        own = calculate_portion_between(
-            line.total_discount, before, before - units.quantity, line.quantity, self.currency
-        )
-        own = min(own, discount)
-        self.current, self.removed = self.current - current, self.removed - removed
-        self.discount, self.tax = self.discount - discount, self.tax - tax
-        return RefundedLine(line, units.quantity, line.price * units.quantity - own, discount - own, tax)
-
-    def _take_part(self, total: Decimal, remaining: Decimal, current: int, removed: int) -> Decimal:
-        of, left = self.line.quantity, self.current - current
-        part = calculate_portion_between(total, self.current, left, of, self.currency)
-        if removed:
-            kept = calculate_portion(total, left + self.removed - removed, of, self.currency)
-            part += max(remaining - part - kept, ZERO)
-        return part
+    @property
+    def suggested(self) -> Decimal:
+        return self.limits.suggested
 
 
-def calculate_duty(refundable_duty: RefundableDuty, units: int, currency: str) -> RefundedDuty:
-    """Calculate the refund of a duty for refunded items, before the line's ``refunded_quantity`` is increased."""
-    line, (price_left, tax_left) = refundable_duty.line, refundable_duty.refundable
-    if not refundable_duty.is_proportional:
-        return RefundedDuty(line, refundable_duty.duty["id"], price_left, tax_left)
-    more = line.quantity - line.refunded_quantity
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What a refund returns to the payments, compared with the calculation.
 
-    def of(total: Decimal) -> Decimal:
-        return calculate_portion_between(total, more, more - units, line.quantity, currency)
+    Attributes:
+        in_order: The refunded amounts in the order's currency.
+        discrepancy: The difference from the suggestion, as ``RefundLimits.get_discrepancy`` returns it.
+        presentment_discrepancy: The difference in the presentment currency.
+    """
 
-    amount = min(of(Decimal(refundable_duty.duty["price"])), price_left)
-    tax = min(of(taxes.sum_prices(refundable_duty.duty["tax_lines"])), tax_left)
-    return RefundedDuty(line, refundable_duty.duty["id"], amount, tax)
-
-
-def get_refundable_shipping(rows: Iterable[ShippingLine]) -> Decimal:
-    """Return the refundable price of shipping, without taxes."""
-    return sum((row.net_price - row.refunded for row in rows), ZERO)
-
-
-def allocate_shipping(rows: Iterable[ShippingLine], amount: Decimal, currency: str) -> list[RefundedShipping]:
-    """Allocate at most the refundable price to the shipping lines in order, with a share of the tax for each line."""
-    parts = []
-    for row in rows:
-        net = row.net_price
-        part = min(amount, net - row.refunded)
-        upto = row.refunded + part
-        tax = max((round_money(row.tax * upto / net, currency) if net else row.tax) - row.refunded_tax, ZERO)
-        if part or (tax and not net):
-            parts.append(RefundedShipping(row, part, tax))
-        amount -= part
-    return parts
+    in_order: Sequence[Decimal]
+    discrepancy: Decimal
+    presentment_discrepancy: Decimal
 
 
 def calculate_total(
-    order: Order, lines: Iterable[RefundedLine], shipping: Iterable[RefundedShipping], duties: Iterable[RefundedDuty]
-) -> Decimal:
-    """Return the price of items, shipping and duties, plus taxes if prices do not include taxes."""
-    parts: list[RefundedShipping | RefundedDuty] = [*shipping, *duties]
-    amounts = [*((part.subtotal, part.tax) for part in lines), *((part.amount, part.tax) for part in parts)]
-    return sum((add_tax(order, amount, tax) for amount, tax in amounts), ZERO)
+    order: Order, parts: Iterable[RefundedLine | RefundedShipping | RefundedDuty]
+) -> tuple[Decimal, Decimal]:
+    """Return the price of all parts in both currencies, with taxes if prices do not include taxes."""
+    total = presentment_total = ZERO
+    for part in parts:
+        price = part.subtotal if isinstance(part, RefundedLine) else part.amount
+        total += add_tax(order, price, part.tax)
+        presentment_total += add_tax(order, *part.presentment)
+    return total, presentment_total
 
 
 def add_tax(order: Order, amount: Decimal, tax: Decimal) -> Decimal:
@@ -288,21 +166,27 @@ def calculate_amounts(
     ``units``, and a duty only once in ``duties``. The quantities and the shipping amount must be refundable.
     ``refunded`` are the amounts refunded earlier, keyed by line ID.
     """
-    balances: dict[int, LineBalance] = {}
+    rows = get_presentment_lines(order, every_line, every_shipping)
+    line_balances: dict[int, LineBalance] = {}
     quantities = Counter[int]()
     refunded_lines = []
     for part in units:
         key = id(part.line)
-        if key not in balances:
-            balances[key] = LineBalance.of(part.line, order.currency, (refunded or {}).get(part.line.pk))
-        refunded_lines.append(balances[key].take(part))
+        if key not in line_balances:
+            line_balances[key] = LineBalance.of(rows[key], (refunded or {}).get(part.line.pk))
+        refunded_lines.append(line_balances[key].take(part))
         quantities[key] += part.quantity
-    refunded_shipping = allocate_shipping(every_shipping, shipping, order.currency)
-    refunded_duties = [calculate_duty(duty, quantities[id(duty.line)], order.currency) for duty in duties]
-    worth = calculate_total(order, refunded_lines, refunded_shipping, refunded_duties)
-    open_balances = get_payment_balances(transactions)
-    net_paid = sum((balance.refundable_in_order for balance in open_balances), ZERO)
-    new_total = calculate_new_total(
+    refunded_shipping = allocate_shipping(order, every_shipping, shipping)
+    refunded_duties: list[RefundedDuty] = []
+    for duty in duties:
+        earlier = [part for part in refunded_duties if part.line is duty.line]
+        before = PriceAndTax(
+            duty.line.refunded_duty + sum((part.amount for part in earlier), ZERO),
+            duty.line.refunded_duty_tax + sum((part.tax for part in earlier), ZERO),
+        )
+        refunded_duties.append(calculate_duty(order, duty, quantities[id(duty.line)], before))
+    worth, presentment_worth = calculate_total(order, [*refunded_lines, *refunded_shipping, *refunded_duties])
+    after = _copy_after_refund(
         order,
         every_line,
         every_shipping,
@@ -310,20 +194,29 @@ def calculate_amounts(
         refunded_shipping=refunded_shipping,
         refunded_duties=refunded_duties,
     )
-    overpaid = max(net_paid - new_total, ZERO)
-    suggested = min(worth, overpaid)
-    return RefundCalculation(
+    balances = get_payment_balances(transactions)
+    paid = sum((balance.refundable_in_order for balance in balances), ZERO)
+    overpaid = max(paid - after.current_total_price, ZERO)
+    calculated = RefundCalculation(
+        order,
         refunded_lines,
         refunded_shipping,
         refunded_duties,
         worth,
-        overpaid,
-        suggested,
-        allocate_to_payments(suggested, open_balances),
+        RefundLimits(paid, overpaid, min(worth, overpaid)),
+        None,
+        balances,
+        (),
     )
+    if not _are_in_presentment(order, balances):
+        return _suggest_in_order_currency(calculated)
+    paid = sum((balance.refundable for balance in balances), ZERO)
+    overpaid = max(paid - after.get_presentment("current_total_price"), ZERO)
+    presentment_limits = RefundLimits(paid, overpaid, min(presentment_worth, overpaid))
+    return _suggest_in_presentment_currency(replace(calculated, presentment_limits=presentment_limits))
 
 
-def calculate_new_total(
+def _copy_after_refund(
     order: Order,
     every_line: Sequence[LineItem],
     every_shipping: Sequence[ShippingLine],
@@ -331,71 +224,134 @@ def calculate_new_total(
     units: Sequence[RefundedUnits],
     refunded_shipping: Sequence[RefundedShipping],
     refunded_duties: Sequence[RefundedDuty],
-) -> Decimal:
-    """Return the order's current total without the refunded items, shipping and duties."""
+) -> Order:
+    """Return a copy of the order with the current totals without the refunded items, shipping and duties."""
     after = copy(order)
     lines = {id(line): copy(line) for line in every_line}
     rows = {id(row): copy(row) for row in every_shipping}
     reduce_quantities([part._replace(line=lines[id(part.line)]) for part in units])
-    add_refunded_shipping([RefundedShipping(rows[id(part.row)], part.amount, part.tax) for part in refunded_shipping])
+    add_refunded_shipping([replace(part, row=rows[id(part.row)]) for part in refunded_shipping])
     add_refunded_duties([replace(part, line=lines[id(part.line)]) for part in refunded_duties])
     totals.set_current_totals(after, list(lines.values()), list(rows.values()))
-    return after.current_total_price
+    return after
 
 
-def reduce_quantities(units: Iterable[RefundedUnits]) -> None:
-    """Update the refunded and current quantities of lines after a refund of items."""
-    for part in units:
-        line = part.line
-        current, _removed = part.split(line.current_quantity, get_removed_quantity(line))
-        line.refunded_quantity += part.quantity
-        line.current_quantity -= current
+def _are_in_presentment(order: Order, balances: Iterable[PaymentBalance]) -> bool:
+    """Return True if all payments are in a presentment currency other than the order's."""
+    currencies = {balance.payment.currency for balance in balances}
+    return order.is_multi_currency and currencies == {order.presentment_currency}
 
 
-def get_removed_quantity(line: LineItem) -> int:
-    """Return the quantity that was removed from the order, for example by an edit, and not refunded."""
-    return line.quantity - line.refunded_quantity - line.current_quantity
+def _suggest_in_order_currency(calculated: RefundCalculation) -> RefundCalculation:
+    """Split the suggested refund over the payments, oldest first.
 
-
-def add_refunded_shipping(parts: Iterable[RefundedShipping]) -> None:
-    for part in parts:
-        part.row.refunded += part.amount
-        part.row.refunded_tax += part.tax
-
-
-def add_refunded_duties(parts: Iterable[RefundedDuty]) -> None:
-    for part in parts:
-        part.line.refunded_duty += part.amount
-        part.line.refunded_duty_tax += part.tax
-
-
-def allocate_to_payments(amount: Decimal, open_balances: Iterable[PaymentBalance]) -> list[PaymentShare]:
-    """Allocate an amount in the order's currency to payments, oldest first.
-
-    The share of a fully refunded payment is exactly the refundable amount, so that no rounding difference remains.
+    The share of a fully refunded payment is exactly the refundable amount. An amount that is too small for the
+    currency of its payment cannot be refunded, so it is added to the next refund.
     """
-    shares = []
-    for balance in open_balances:
+    order, limits, shares = calculated.order, calculated.limits, []
+    amount = limits.suggested
+    if any(balance.refundable and balance.payment.currency != order.currency for balance in calculated.balances):
+        owed_before = max(limits.paid - order.current_total_price, ZERO)
+        if order.to_presentment(owed_before) <= get_minor_unit(order.presentment_currency):
+            amount = min(amount + owed_before, limits.overpaid)
+    for balance in calculated.balances:
         part = min(amount, balance.refundable_in_order)
-        paid_back = convert_to_payment_currency(balance, part)
-        shares.append(PaymentShare(balance.payment, paid_back, part, balance.refundable))
         amount -= part
-    return shares
+        paid_back = _convert_to_payment_currency(balance, part)
+        shares.append(PaymentShare(balance.payment, paid_back, part if paid_back else ZERO, balance.refundable))
+    limits = replace(limits, suggested=sum((share.in_order for share in shares), ZERO))
+    return replace(calculated, limits=limits, shares=shares)
 
 
-def convert_to_payment_currency(balance: PaymentBalance, amount: Decimal) -> Decimal:
-    """Convert an amount from the order's currency to the payment's currency."""
+def _suggest_in_presentment_currency(calculated: RefundCalculation) -> RefundCalculation:
+    assert calculated.presentment_limits is not None
+    amount, amounts = calculated.presentment_limits.suggested, []
+    for balance in calculated.balances:
+        amounts.append(min(amount, balance.refundable))
+        amount -= amounts[-1]
+    suggested = _convert_total(calculated, calculated.presentment_limits.suggested)
+    result = replace(calculated, limits=replace(calculated.limits, suggested=suggested))
+    in_order = _convert_to_order_currency(result, amounts)
+    shares = [
+        PaymentShare(balance.payment, paid_back, part, balance.refundable)
+        for balance, paid_back, part in zip(result.balances, amounts, in_order, strict=True)
+    ]
+    return replace(result, shares=shares)
+
+
+def settle(calculated: RefundCalculation, amounts: Sequence[tuple[Transaction, Decimal]]) -> Settlement:
+    """Convert refunded amounts of payments to the order's currency, and compare them with the suggestion."""
+    order, by_payment = calculated.order, dict[int, list[Decimal]]()
+    for payment, amount in amounts:
+        by_payment.setdefault(id(payment), []).append(amount)
+    sums = [sum(by_payment.get(id(balance.payment), ()), ZERO) for balance in calculated.balances]
+    converted = _convert_to_order_currency(calculated, sums)
+    in_order = {
+        id(balance.payment): iter(split_amount(total, by_payment[id(balance.payment)], order.currency))
+        for balance, total in zip(calculated.balances, converted, strict=True)
+        if id(balance.payment) in by_payment
+    }
+    discrepancy = calculated.limits.get_discrepancy(sum(converted, ZERO))
+    presentment_discrepancy = order.to_presentment(discrepancy)
+    if calculated.presentment_limits is not None:
+        presentment_discrepancy = calculated.presentment_limits.get_discrepancy(sum(sums, ZERO))
+        if presentment_discrepancy > 0:
+            discrepancy = max(discrepancy, ZERO)
+        else:
+            discrepancy = min(discrepancy, ZERO) if presentment_discrepancy else ZERO
+    return Settlement([next(in_order[id(payment)]) for payment, _ in amounts], discrepancy, presentment_discrepancy)
+
+
+def _convert_to_order_currency(calculated: RefundCalculation, amounts: Sequence[Decimal]) -> list[Decimal]:
+    """Convert an amount for each payment. A fully refunded payment gives what it was worth."""
+    balances, order = calculated.balances, calculated.order
+    full = [bool(amount) and amount == row.refundable for row, amount in zip(balances, amounts, strict=True)]
+    if calculated.presentment_limits is None:
+        rows = zip(balances, amounts, full, calculated.shares, strict=True)
+        return [
+            row.refundable_in_order if is_full else _convert_payment(order, row, amount, share)
+            for row, amount, is_full, share in rows
+        ]
+    rest = _convert_total(calculated, sum(amounts, ZERO))
+    rest -= sum((row.refundable_in_order for row, is_full in zip(balances, full, strict=True) if is_full), ZERO)
+    weights = [ZERO if is_full else amount for amount, is_full in zip(amounts, full, strict=True)]
+    parts = split_amount(max(rest, ZERO), weights, order.currency) if any(weights) else [ZERO] * len(weights)
+    return [
+        row.refundable_in_order if is_full else min(part, row.refundable_in_order)
+        for row, part, is_full in zip(balances, parts, full, strict=True)
+    ]
+
+
+def _convert_total(calculated: RefundCalculation, amount: Decimal) -> Decimal:
+    """Convert a refunded sum from the presentment currency to the order's currency, between the known limits."""
+    limits, presentment_limits = calculated.limits, calculated.presentment_limits
+    assert presentment_limits is not None
+    known = {
+        presentment_limits.suggested: limits.suggested,
+        presentment_limits.overpaid: limits.overpaid,
+        presentment_limits.paid: limits.paid,
+        ZERO: ZERO,
+    }
+    if amount in known:
+        return known[amount]
+    least = max((known[limit] for limit in known if limit < amount), default=ZERO)
+    most = min((known[limit] for limit in known if limit > amount), default=limits.paid)
+    exact = amount * limits.paid / presentment_limits.paid
+    return max(min(round_money(exact, calculated.order.currency), most), least)
+
+
+def _convert_payment(order: Order, balance: PaymentBalance, amount: Decimal, share: PaymentShare) -> Decimal:
+    """Convert an amount from the payment's to the order's currency. The suggested share is converted exactly."""
     payment = balance.payment
-    if not amount:
-        return ZERO
-    if amount == balance.refundable_in_order:
-        return balance.refundable
-    return min(round_money(amount * payment.amount / payment.shop_amount, payment.currency), balance.refundable)
-
-
-def convert_to_order_currency(order: Order, balance: PaymentBalance, amount: Decimal) -> Decimal:
-    """Convert an amount from the payment's to the order's currency. The full balance is converted without rounding."""
-    payment = balance.payment
-    if amount == balance.refundable:
-        return balance.refundable_in_order
+    if amount == share.amount:
+        return share.in_order
     return min(round_money(amount * payment.shop_amount / payment.amount, order.currency), balance.refundable_in_order)
+
+
+def _convert_to_payment_currency(balance: PaymentBalance, amount: Decimal) -> Decimal:
+    """Convert an amount from the order's to the payment's currency: what is left is converted and not refunded."""
+    payment, left = balance.payment, balance.refundable_in_order - amount
+    if not amount or not left:
+        return balance.refundable if amount else ZERO
+    kept = round_money(left * payment.amount / payment.shop_amount, payment.currency)
+    return max(balance.refundable - max(kept, get_minor_unit(payment.currency)), ZERO)

@@ -31,9 +31,10 @@ from apps.orders.domain import customer_totals, payments
 from apps.orders.domain.pricing import totals
 from apps.orders.domain.selectors import lock_order
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
-from apps.refunds.domain import calculation, payment_allocation, restocking
-from apps.refunds.domain.calculation import RefundCalculation
+from apps.refunds.domain import payment_allocation, refunded_parts, restocking
+from apps.refunds.domain.calculation import RefundCalculation, Settlement
 from apps.refunds.domain.gateways import PROCESS_TASK
+from apps.refunds.domain.refunded_parts import RefundedDuty, RefundedShipping
 from apps.refunds.domain.validation import (
     OrderSnapshot,
     RefundDutyInput,
@@ -159,7 +160,7 @@ def refund_cancelled_order(
     refund_request = parts.get("refund") or _full_refund_request(snapshot, parts, restock=restock)
     refund, moves, rows = _save_refund(snapshot, refund_request, actor=actor, at=at)
     _record_events(refund, rows, actor=actor, at=at)
-    order.save(update_fields=["refund_discrepancy"])
+    order.save(update_fields=["refund_discrepancy", "presentment_totals"])
     return moves
 
 
@@ -196,13 +197,12 @@ def _save_refund(
         raise RefundRefused(_EMPTY)
     refund_lines, result = resolve_and_calculate(snapshot, refund_request)
     locations = restocking.resolve_restock_locations(refund_lines, refund_request)
-    rows = payment_allocation.build_refund_transactions(
-        snapshot, refund_request, at=at, user_id=user_id, source_name=source_name
+    rows, settlement = payment_allocation.build_refund_transactions(
+        snapshot, refund_request, result, at=at, user_id=user_id, source_name=source_name
     )
     # A cancellation with an amount of zero may have nothing left to refund.
     if order.cancelled_at is None and not (refund_lines or result.shipping or result.duties or rows):
         raise RefundRefused(_EMPTY)
-    discrepancy = result.discrepancy(sum((row.shop_amount for row in rows), ZERO))
     refund = Refund(
         shop=get_current_shop(),
         order=order,
@@ -212,11 +212,14 @@ def _save_refund(
         restock=any(location is not None for location in locations),
         processed_at=refund_request.processed_at or at,
         total_duties=sum((part.amount for part in result.duties), ZERO),
+        presentment_duties=_get_presentment(order, sum((part.presentment.price for part in result.duties), ZERO)),
         created_at=at,
     )
     refund.save(force_insert=True)
     moves = restocking.remove_from_order(order, refund_lines, locations, actor=actor, at=at)
-    order.refund_discrepancy += discrepancy
+    withheld = order.get_presentment("refund_discrepancy") + settlement.presentment_discrepancy
+    order.refund_discrepancy += settlement.discrepancy
+    order.set_presentment(refund_discrepancy=withheld)
     LineItem.objects.bulk_update(
         {refund_line.line for refund_line in refund_lines},
         ["refunded_quantity", "unrestocked_quantity", "current_quantity", "fulfillable_quantity", "taken_from"],
@@ -232,11 +235,13 @@ def _save_refund(
             location=location,
             subtotal=part.subtotal,
             total_tax=part.tax,
+            presentment_subtotal=_get_presentment(order, part.presentment.price),
+            presentment_tax=_get_presentment(order, part.presentment.tax),
             created_at=at,
         )
         for refund_line, location, part in zip(refund_lines, locations, result.lines, strict=True)
     )
-    OrderAdjustment.objects.bulk_create(_adjustments(refund, result, discrepancy, refund_request.reason, at=at))
+    OrderAdjustment.objects.bulk_create(_adjustments(refund, result, settlement, refund_request.reason, at=at))
     _save_transactions(refund, rows, actor=actor, at=at)
     if refund_request.notify and order.email:
         enqueue("refunds.send_notification", actor=actor, refund_id=refund.pk)
@@ -245,38 +250,64 @@ def _save_refund(
 
 def _save_shipping_and_duties(refund: Refund, result: RefundCalculation, *, at: datetime) -> None:
     common = {"shop": refund.shop, "refund": refund, "created_at": at}
-    calculation.add_refunded_shipping(result.shipping)
+    refunded_parts.add_refunded_shipping(result.shipping)
     ShippingLine.objects.bulk_update([part.row for part in result.shipping], ["refunded", "refunded_tax"])
     RefundShippingLine.objects.bulk_create(
-        RefundShippingLine(shipping_line=part.row, amount=part.amount, tax=part.tax, **common)
+        RefundShippingLine(shipping_line=part.row, **_get_amounts(refund.order, part), **common)
         for part in result.shipping
     )
     if result.duties:
-        calculation.add_refunded_duties(result.duties)
+        refunded_parts.add_refunded_duties(result.duties)
         LineItem.objects.bulk_update({part.line for part in result.duties}, ["refunded_duty", "refunded_duty_tax"])
         RefundDuty.objects.bulk_create(
-            RefundDuty(line_item=part.line, duty_id=part.duty_id, amount=part.amount, tax=part.tax, **common)
+            RefundDuty(line_item=part.line, duty_id=part.duty_id, **_get_amounts(refund.order, part), **common)
             for part in result.duties
         )
 
 
+def _get_amounts(order: Order, part: RefundedShipping | RefundedDuty) -> dict[str, Decimal | None]:
+    return {
+        "amount": part.amount,
+        "tax": part.tax,
+        "presentment_amount": _get_presentment(order, part.presentment.price),
+        "presentment_tax": _get_presentment(order, part.presentment.tax),
+    }
+
+
+def _get_presentment(order: Order, amount: Decimal) -> Decimal | None:
+    return amount if order.is_multi_currency else None
+
+
 def _adjustments(
-    refund: Refund, result: RefundCalculation, discrepancy: Decimal, reason: str, *, at: datetime
+    refund: Refund, result: RefundCalculation, settlement: Settlement, reason: str, *, at: datetime
 ) -> list[OrderAdjustment]:
-    common = {"shop": refund.shop, "refund": refund, "created_at": at}
+    order, common = refund.order, {"shop": refund.shop, "refund": refund, "created_at": at}
     adjustments = []
     if result.shipping:
-        amount = sum((part.amount for part in result.shipping), ZERO)
-        tax = sum((part.tax for part in result.shipping), ZERO)
         adjustments.append(
             OrderAdjustment(
-                kind=Kind.SHIPPING_REFUND, amount=-amount, tax_amount=-tax, reason="Shipping refund", **common
+                kind=Kind.SHIPPING_REFUND,
+                amount=-sum((part.amount for part in result.shipping), ZERO),
+                tax_amount=-sum((part.tax for part in result.shipping), ZERO),
+                presentment_amount=_get_presentment(
+                    order, -sum((part.presentment.price for part in result.shipping), ZERO)
+                ),
+                presentment_tax_amount=_get_presentment(
+                    order, -sum((part.presentment.tax for part in result.shipping), ZERO)
+                ),
+                reason="Shipping refund",
+                **common,
             )
         )
-    if discrepancy:
-        discrepancy_reason = reason or "Refund discrepancy"
+    if settlement.discrepancy or settlement.presentment_discrepancy:
         adjustments.append(
-            OrderAdjustment(kind=Kind.REFUND_DISCREPANCY, amount=discrepancy, reason=discrepancy_reason, **common)
+            OrderAdjustment(
+                kind=Kind.REFUND_DISCREPANCY,
+                amount=settlement.discrepancy,
+                presentment_amount=_get_presentment(order, settlement.presentment_discrepancy),
+                reason=reason or "Refund discrepancy",
+                **common,
+            )
         )
     return adjustments
 

@@ -14,7 +14,7 @@ from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Errors
 from apps.orders.models import Order, Transaction
 from apps.refunds.domain import calculation
-from apps.refunds.domain.calculation import PaymentBalance
+from apps.refunds.domain.calculation import PaymentBalance, RefundCalculation, Settlement
 from apps.refunds.domain.gateways import MANUAL, only_records_refunds
 from apps.refunds.domain.validation import (
     NOT_ORDER_CURRENCY,
@@ -32,8 +32,14 @@ _WITHOUT_MONEY = define_text("refunds.without_money", "Refunded without returnin
 
 
 def build_refund_transactions(
-    snapshot: OrderSnapshot, refund_request: RefundRequest, *, at: datetime, user_id: int | None, source_name: str
-) -> list[Transaction]:
+    snapshot: OrderSnapshot,
+    refund_request: RefundRequest,
+    calculated: RefundCalculation,
+    *,
+    at: datetime,
+    user_id: int | None,
+    source_name: str,
+) -> tuple[list[Transaction], Settlement]:
     """Build the refund's transactions, and update the refunded amounts of the payments, without saving anything.
 
     Transactions of a gateway that moves money are pending until the gateway responds. Transactions that are only
@@ -48,8 +54,7 @@ def build_refund_transactions(
         except RefundRefused as error:
             errors |= {f"transactions.{index}.{name}": messages for name, messages in error.errors.items()}
             continue
-        for balance, amount in parts:
-            payment = balance.payment
+        for payment, amount in parts:
             gateway = transaction_input.gateway or payment.gateway
             row = Transaction(
                 shop=get_current_shop(),
@@ -61,7 +66,6 @@ def build_refund_transactions(
                 gateway=gateway,
                 amount=amount,
                 currency=payment.currency,
-                shop_amount=calculation.convert_to_order_currency(snapshot.order, balance, amount),
                 source_name=source_name or snapshot.order.source_name,
                 user_id=user_id,
                 test=payment.test or snapshot.order.test,
@@ -73,7 +77,10 @@ def build_refund_transactions(
             rows.append(row)
     if errors:
         raise RefundRefused(errors)
-    return rows
+    settlement = calculation.settle(calculated, [(row.parent, row.amount) for row in rows if row.parent])
+    for row, shop_amount in zip(rows, settlement.in_order, strict=True):
+        row.shop_amount = shop_amount
+    return rows, settlement
 
 
 def describe_payments(rows: Sequence[Transaction]) -> Message:
@@ -88,7 +95,7 @@ def describe_payments(rows: Sequence[Transaction]) -> Message:
 
 def _allocate(
     order: Order, transactions: Sequence[Transaction], transaction_input: RefundTransactionInput, currency: str | None
-) -> list[tuple[PaymentBalance, Decimal]]:
+) -> list[tuple[Transaction, Decimal]]:
     """Allocate an amount to payments. Return an empty list if the amount is zero."""
     amount = transaction_input.amount
     if amount is None:
@@ -119,7 +126,7 @@ def _allocate(
     for balance in fitting:
         part = min(amount, balance.refundable)
         if part:
-            parts.append((balance, part))
+            parts.append((balance.payment, part))
         amount -= part
     return parts
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from apps.core.money import ZERO
 from apps.inventory.models import Location
 from apps.orders.models import LineItem, Order, Transaction
 from apps.refunds.domain import payment_allocation, restocking
@@ -39,18 +38,14 @@ class RefundPreview:
     Attributes:
         locations: The restock location of each item, or None for items that are not restocked.
         rows: The unsaved transactions, with the payment as ``parent``.
-        refunded: The sum of the transactions in the order's currency.
+        discrepancy: The difference from the suggested refund, as in ``Settlement``.
     """
 
     refund_lines: Sequence[RefundLine]
     locations: Sequence[Location | None]
     calculation: RefundCalculation
     rows: Sequence[Transaction]
-    refunded: Decimal
-
-    @property
-    def discrepancy(self) -> Decimal:
-        return self.calculation.discrepancy(self.refunded)
+    discrepancy: Decimal
 
 
 def get_refundable_items(snapshot: OrderSnapshot) -> list[RefundableItems]:
@@ -74,5 +69,7 @@ def preview_refund(order: Order, refund_request: RefundRequest, *, at: datetime)
     snapshot = OrderSnapshot.load(order)
     refund_lines, result = resolve_and_calculate(snapshot, refund_request)
     locations = restocking.resolve_restock_locations(refund_lines, refund_request)
-    rows = payment_allocation.build_refund_transactions(snapshot, refund_request, at=at, user_id=None, source_name="")
-    return RefundPreview(refund_lines, locations, result, rows, sum((row.shop_amount for row in rows), ZERO))
+    rows, settlement = payment_allocation.build_refund_transactions(
+        snapshot, refund_request, result, at=at, user_id=None, source_name=""
+    )
+    return RefundPreview(refund_lines, locations, result, rows, settlement.discrepancy)

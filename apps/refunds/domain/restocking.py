@@ -16,7 +16,7 @@ from apps.inventory.domain.stock import get_primary_location
 from apps.inventory.models import InventoryLevel, Location
 from apps.orders.domain.stock_reservation import release_stock
 from apps.orders.models import LineItem, Order
-from apps.refunds.domain import calculation
+from apps.refunds.domain import refunded_parts
 from apps.refunds.domain.stock_sources import StockSources
 from apps.refunds.domain.validation import RefundLine, RefundRefused, RefundRequest, RestockType
 
@@ -136,7 +136,7 @@ def remove_from_order(
     for refund_line, location, removed in sorted(rows, key=lambda row: row[0].restock_type != RestockType.CANCEL):
         line, quantity = refund_line.line, refund_line.quantity
         before = line.current_quantity
-        calculation.reduce_quantities([refund_line.units])
+        refunded_parts.reduce_quantities([refund_line.units])
         if refund_line.restock_type == RestockType.NO_RESTOCK:
             line.unrestocked_quantity += before - line.current_quantity
         if location is None:

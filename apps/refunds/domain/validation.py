@@ -13,12 +13,14 @@ from apps.core.money import MAX_AMOUNT, ZERO, format_decimal, has_valid_precisio
 from apps.core.types import Errors
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
-from apps.refunds.domain import calculation
-from apps.refunds.domain.calculation import LineAmounts, RefundableDuty, RefundCalculation, RefundedUnits
+from apps.refunds.domain import calculation, refunded_parts
+from apps.refunds.domain.calculation import RefundCalculation
+from apps.refunds.domain.refunded_parts import LineAmounts, PriceAndTax, RefundableDuty, RefundedUnits
 from apps.refunds.domain.stock_sources import StockSources
 from apps.refunds.models import RefundDuty, RefundLineItem
 
 RestockType = RefundLineItem.RestockType
+_NOTHING_REFUNDED = LineAmounts(ZERO, ZERO, PriceAndTax(ZERO, ZERO))
 NOT_ORDER_CURRENCY = "is not one of the order's currencies"
 
 
@@ -108,12 +110,21 @@ class OrderSnapshot:
 
     def _load_refunded_lines(self) -> None:
         refunded_lines = RefundLineItem.objects.filter(refund__order=self.order)
-        columns = refunded_lines.values_list("line_item_id", "quantity", "subtotal", "total_tax")
         prices = {line.pk: line.price for line in self.lines}
-        for line_id, quantity, subtotal, tax in columns:
-            before = self.refunded.get(line_id, LineAmounts(ZERO, ZERO))
-            discount = before.discount + prices[line_id] * quantity - subtotal
-            self.refunded[line_id] = LineAmounts(discount, before.tax + tax)
+        for row in refunded_lines:
+            before = self.refunded.get(row.line_item_id, _NOTHING_REFUNDED)
+            converted = before.presentment
+            self.refunded[row.line_item_id] = LineAmounts(
+                before.discount + prices[row.line_item_id] * row.quantity - row.subtotal,
+                before.tax + row.total_tax,
+                PriceAndTax(
+                    converted.price + self._get_presentment(row.presentment_subtotal, row.subtotal),
+                    converted.tax + self._get_presentment(row.presentment_tax, row.total_tax),
+                ),
+            )
+
+    def _get_presentment(self, converted: Decimal | None, amount: Decimal) -> Decimal:
+        return self.order.to_presentment(amount) if converted is None else converted
 
     def _load_duties(self) -> None:
         refunded: dict[int, tuple[Decimal, Decimal]] = {}
@@ -302,12 +313,14 @@ def _resolve_duties(
 
 def _resolve_shipping(snapshot: OrderSnapshot, refund_request: RefundRequest, errors: Errors) -> Decimal:
     """Return the shipping amount to refund, in the order's currency, and add problems to ``errors``."""
-    order, refundable = snapshot.order, calculation.get_refundable_shipping(snapshot.shipping)
+    order, refundable = snapshot.order, refunded_parts.get_refundable_shipping(snapshot.shipping)
     shipping = refund_request.shipping
     if shipping is None:
         return refundable if refund_request.full_shipping else ZERO
     currency = refund_request.currency or order.currency
-    maximum = refundable if currency == order.currency else order.to_presentment(refundable)
+    maximum = refundable
+    if currency != order.currency:
+        maximum = refunded_parts.get_refundable_presentment_shipping(order, snapshot.shipping)
     if not has_valid_precision(shipping, currency) or shipping >= MAX_AMOUNT:
         errors["shipping.amount"] = [INVALID]
     elif shipping > maximum:

@@ -5,6 +5,8 @@ has been refunded.
 """
 
 import uuid
+from decimal import Decimal
+from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -15,6 +17,13 @@ from apps.core.money import format_decimal
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.inventory.models import Location
 from apps.orders.models import LineItem, MoneyColumn, Order, ShippingLine, Transaction
+
+
+class PresentmentColumn(models.DecimalField[Decimal | None, Decimal | None]):
+    """A column for an amount in the presentment currency. It is null if that is the order's currency."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_digits": 20, "decimal_places": 3, "null": True, "editable": False, **kwargs})
 
 
 class RefundReason(models.TextChoices):
@@ -34,6 +43,7 @@ class Refund(ShopOwned):
     restock = models.BooleanField(default=False, help_text=gettext_lazy("Checked if refunded items were restocked."))
     processed_at = models.DateTimeField(gettext_lazy("refund date"), default=timezone.now)
     total_duties = MoneyColumn(db_default=0, help_text=gettext_lazy("The refunded duties, excluding taxes."))
+    presentment_duties = PresentmentColumn()
 
     personal_fields = ("note",)
 
@@ -69,6 +79,8 @@ class RefundLineItem(ShopOwned):
     location = models.ForeignKey(Location, on_delete=models.RESTRICT, null=True, blank=True, related_name="+")
     subtotal = MoneyColumn(help_text=gettext_lazy("The amount paid for the items, after all discounts."))
     total_tax = MoneyColumn()
+    presentment_subtotal = PresentmentColumn()
+    presentment_tax = PresentmentColumn()
 
     class Meta:
         verbose_name = gettext_lazy("refund line item")
@@ -95,6 +107,8 @@ class RefundShippingLine(ShopOwned):
     shipping_line = models.ForeignKey(ShippingLine, on_delete=models.CASCADE, related_name="+")
     amount = MoneyColumn()
     tax = MoneyColumn()
+    presentment_amount = PresentmentColumn()
+    presentment_tax = PresentmentColumn()
 
     class Meta:
         verbose_name = gettext_lazy("refund shipping line")
@@ -120,6 +134,8 @@ class RefundDuty(ShopOwned):
     duty_id = models.BigIntegerField(gettext_lazy("duty ID"))
     amount = MoneyColumn()
     tax = MoneyColumn()
+    presentment_amount = PresentmentColumn()
+    presentment_tax = PresentmentColumn()
 
     class Meta:
         verbose_name = gettext_lazy("refund duty")
@@ -152,6 +168,8 @@ class OrderAdjustment(ShopOwned):
     kind = models.CharField(max_length=18, choices=Kind)
     amount = MoneyColumn()
     tax_amount = MoneyColumn()
+    presentment_amount = PresentmentColumn()
+    presentment_tax_amount = PresentmentColumn()
     reason = models.CharField(gettext_lazy("reason"), max_length=255)
 
     non_personal_fields = ("reason",)

@@ -7,8 +7,9 @@ from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.orders.domain import payments, statuses
 from apps.orders.domain.pricing import prices, totals
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
-from apps.refunds.domain import calculation
-from apps.refunds.domain.calculation import RefundableDuty, RefundCalculation, RefundedUnits
+from apps.refunds.domain import calculation, refunded_parts
+from apps.refunds.domain.calculation import RefundCalculation
+from apps.refunds.domain.refunded_parts import RefundableDuty, RefundedUnits
 from tests.support.refunds.golden import GoldenCase, RefundStep
 
 ZERO = Decimal(0)
@@ -71,9 +72,9 @@ class UnsavedOrder:
         return RefundableDuty(line, duty, self.given.get(duty["id"], (ZERO, ZERO)), share)
 
     def refund(self, result: RefundCalculation) -> None:
-        calculation.reduce_quantities([RefundedUnits(part.line, part.quantity) for part in result.lines])
-        calculation.add_refunded_shipping(result.shipping)
-        calculation.add_refunded_duties(result.duties)
+        refunded_parts.reduce_quantities([RefundedUnits(part.line, part.quantity) for part in result.lines])
+        refunded_parts.add_refunded_shipping(result.shipping)
+        refunded_parts.add_refunded_duties(result.duties)
         for part in result.duties:
             before = self.given.get(part.duty_id, (ZERO, ZERO))
             self.given[part.duty_id] = before[0] + part.amount, before[1] + part.tax

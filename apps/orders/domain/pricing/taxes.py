@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 
 from apps.core.i18n.error_messages import INVALID
 from apps.core.i18n.messages import Amount, define_message
-from apps.core.money import ZERO, format_decimal, format_plain, round_money, split_amount
+from apps.core.money import ZERO, convert_parts, format_decimal, format_plain, round_money, split_amount
 from apps.core.types import Attrs, Errors, ReadOnlyAttrs
 from apps.inventory.models import HS_CODE
 from apps.orders.models import LineItem, Order, ShippingLine
@@ -63,8 +63,10 @@ def build_tax_lines(order: Order, base: Decimal, taxes: Sequence[ReadOnlyAttrs])
 def sum_taxes(taxes: Iterable[ReadOnlyAttrs]) -> list[Attrs]:
     sums: dict[tuple[str, str], Attrs] = {}
     for tax in taxes:
-        tax_sum = sums.setdefault((tax["title"], tax["rate"]), {**tax, "price": "0"})
-        tax_sum["price"] = str(Decimal(tax_sum["price"]) + Decimal(tax["price"]))
+        columns = [column for column in ("price", "presentment_price") if column in tax]
+        tax_sum = sums.setdefault((tax["title"], tax["rate"]), {**tax, **dict.fromkeys(columns, "0")})
+        for column in columns:
+            tax_sum[column] = str(Decimal(tax_sum[column]) + Decimal(tax[column]))
     return list(sums.values())
 
 
@@ -129,10 +131,18 @@ def complete_taxes(
 
 
 def set_order_taxes(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
-    rows: tuple[LineItem | ShippingLine, ...] = (*lines, *shipping)
-    on_rows = [tax for row in rows for tax in row.tax_lines]
-    on_duties = [tax for line in lines for duty in line.duties for tax in duty["tax_lines"]]
-    order.tax_lines = sum_taxes([*on_rows, *on_duties])
+    groups = [*(line.tax_lines for line in lines), *(row.tax_lines for row in shipping)]
+    groups += [[tax for duty in line.duties for tax in duty["tax_lines"]] for line in lines]
+    order.tax_lines = sum_taxes(tax for group in groups for tax in _convert_taxes(order, group))
+
+
+def _convert_taxes(order: Order, taxes: Sequence[ReadOnlyAttrs]) -> Sequence[ReadOnlyAttrs]:
+    """Add presentment prices that add up to the converted tax of the row, if the order has two currencies."""
+    if not order.is_multi_currency:
+        return taxes
+    prices = [Decimal(tax["price"]) for tax in taxes]
+    converted = convert_parts(prices, order.exchange_rate, order.presentment_currency)
+    return [{**tax, "presentment_price": str(price)} for tax, price in zip(taxes, converted, strict=True)]
 
 
 def adjust_taxes(order: Order, taxes: Sequence[ReadOnlyAttrs], before: Decimal, after: Decimal) -> list[Attrs]:

@@ -5,6 +5,7 @@ The functions set the totals without saving the order. Totals sent by clients ar
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 
 from django.utils.translation import gettext as _
 
@@ -13,6 +14,7 @@ from apps.core.i18n.error_messages import at_most
 from apps.core.i18n.messages import Amount, define_message
 from apps.core.money import MAX_AMOUNT, ZERO, calculate_portion, format_decimal
 from apps.core.types import Errors
+from apps.orders.domain.pricing.presentment import set_presentment_totals
 from apps.orders.models import LineItem, Order, ShippingLine
 
 _TOO_LARGE = define_message("orders.too_large", "must be less than {limit}")
@@ -74,6 +76,7 @@ def set_current_totals(order: Order, lines: Sequence[LineItem], shipping: Sequen
     # The refund of an item and its later cancellation both reduce the total, but the total must not become negative.
     order.current_total_price = max(payable - credited + order.refund_discrepancy, ZERO)
     order.total_removed = sum((_removed_amount(order, line) for line in lines), ZERO)
+    set_presentment_totals(order, lines, shipping, is_void=is_void)
 
 
 def _removed_amount(order: Order, line: LineItem) -> Decimal:
@@ -118,8 +121,8 @@ def get_shop_formatter(order: Order) -> MoneyFormatter:
 
 
 def get_presentment_formatter(order: Order) -> MoneyFormatter:
-    currency = order.presentment_currency
-    return lambda amount: formats.format_money(order.to_presentment(amount), currency)
+    """Return a formatter of amounts that are in the presentment currency."""
+    return lambda amount: formats.format_money(amount, order.presentment_currency)
 
 
 def format_total(order: Order) -> list[str]:
@@ -128,20 +131,22 @@ def format_total(order: Order) -> list[str]:
     return [money(order.total_price), *(_("now {money}").format(money=money(amount)) for amount in now)]
 
 
-def format_totals(order: Order, money: MoneyFormatter) -> list[tuple[str, str]]:
+def format_totals(order: Order, *, in_presentment: bool = False) -> list[tuple[str, str]]:
     """Return the order totals with labels. Optional rows with a zero amount are omitted."""
+    get = order.get_presentment if in_presentment else partial(getattr, order)
+    money = get_presentment_formatter(order) if in_presentment else get_shop_formatter(order)
     codes = ", ".join(code["code"] for code in order.discount_codes)
-    current, removed = order.current_total_price, order.current_total_price - order.total_price
+    current, removed = get("current_total_price"), get("current_total_price") - get("total_price")
     rows = [
-        (_("Subtotal"), order.total_line_items_price, True),
-        (_("Discounts ({codes})").format(codes=codes) if codes else _("Discounts"), -order.total_discounts, False),
-        (_("Shipping"), order.total_shipping_price, False),
-        (_("Tax (included)") if order.taxes_included else _("Tax"), order.total_tax, False),
-        (_("Duties"), order.total_duties, False),
-        (_("Tip"), order.total_tip_received, False),
-        (_("Total"), order.total_price, True),
+        (_("Subtotal"), get("total_line_items_price"), True),
+        (_("Discounts ({codes})").format(codes=codes) if codes else _("Discounts"), -get("total_discounts"), False),
+        (_("Shipping"), get("total_shipping_price"), False),
+        (_("Tax (included)") if order.taxes_included else _("Tax"), get("total_tax"), False),
+        (_("Duties"), get("total_duties"), False),
+        (_("Tip"), get("total_tip_received"), False),
+        (_("Total"), get("total_price"), True),
         *([(_("Removed or returned"), removed, True), (_("Current total"), current, True)] if removed else []),
-        (_("Paid"), order.total_paid, True),
-        (_("Refunded"), -order.total_refunded, False),
+        (_("Paid"), get("total_paid"), True),
+        (_("Refunded"), -get("total_refunded"), False),
     ]
     return [(label, money(amount)) for label, amount, is_required in rows if is_required or amount]
