@@ -6,7 +6,7 @@ from wsgiref.types import WSGIApplication
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from apps.core.db.connections import limit_database_waits
+from apps.core.db.postgresql.connections import limit_database_waits
 from backoffice.wsgi_validation import validate_environ
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")

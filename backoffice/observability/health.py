@@ -17,7 +17,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, JsonResponse
 
-from apps.core.db import replica
+from apps.core.db.postgresql import replica
 from apps.core.jobs.metrics import get_job_metrics
 from apps.core.jobs.worker_processes import WorkerMetrics, get_worker_metrics
 from apps.core.tenancy.scope import all_shops_scope

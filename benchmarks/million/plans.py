@@ -80,7 +80,7 @@ def record_prepared_statements() -> Iterator[Statements]:
     """Collect the prepared statements of the block, each with its shortest and its longest parameters."""
     import psycopg
 
-    from apps.core.db.repeated_statements import RepeatedStatements
+    from apps.core.db.postgresql.repeated_statements import RepeatedStatements
 
     statements: Statements = {}
 

@@ -9,7 +9,7 @@ from urllib.request import urlopen
 import pytest
 from django.db import connection
 
-from apps.core.db.connections import GRACE_SECONDS
+from apps.core.db.postgresql.connections import GRACE_SECONDS
 from apps.core.tenancy.models import Shop
 from tests.support import services
 from tests.support.databases.proxy import Fault, Proxy

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db import DataError, IntegrityError, connection, transaction
 
+from apps.core.db.postgresql.repeated_statements import RepeatedStatements
 from apps.core.db.prepared_sql import execute_prepared
-from apps.core.db.repeated_statements import RepeatedStatements
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 

@@ -12,7 +12,7 @@ from django.db.backends.postgresql.client import DatabaseClient
 from django.db.backends.utils import CursorWrapper
 
 from apps.backups.domain.manifests import BackupRefused
-from apps.core.db.connections import uses_transaction_pooling
+from apps.core.db.postgresql.connections import uses_transaction_pooling
 
 
 def copy_database(folder: Path) -> dict[str, int]:

@@ -157,7 +157,7 @@ def _run_sequentially(connection: BaseDatabaseWrapper, calls: Sequence[Statement
 
 
 def _run_bound(connection: BaseDatabaseWrapper, sql: str, parameters: Parameters, *, keep: bool) -> Rows:
-    from apps.core.db.repeated_statements import RepeatedStatements
+    from apps.core.db.postgresql.repeated_statements import RepeatedStatements
 
     connection.ensure_connection()
     backend: Any = connection
@@ -179,7 +179,7 @@ def _server_cursor(raw: "Connection[TupleRow]") -> "Cursor[TupleRow]":
     """Return a cursor that binds parameters on the server and uses psycopg's compiled timestamp loader."""
     import psycopg
 
-    from apps.core.db.repeated_statements import RepeatedStatements
+    from apps.core.db.postgresql.repeated_statements import RepeatedStatements
 
     cursor = psycopg.Cursor(raw)
     # The public property would copy all adapters for each cursor.

@@ -10,7 +10,7 @@ from django.db import Error, connection, transaction
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from apps.core.db import replica
+from apps.core.db.postgresql import replica
 from apps.core.jobs import metrics as jobs
 from apps.core.jobs.worker_processes import get_worker_metrics
 from apps.core.tenancy.scope import all_shops_scope

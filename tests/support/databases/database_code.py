@@ -50,7 +50,7 @@ NOT_RUN_BY_REASON = {
         apps/backups/domain/databases.py copy_database
         apps/backups/domain/databases.py count_rows
         apps/backups/domain/databases.py restore_database
-        apps/core/db/connections.py _limit_new_connection
+        apps/core/db/postgresql/connections.py _limit_new_connection
         apps/core/db/migration_operations.py _PostgresOperation._run
         backoffice/observability/metrics/database.py _measure_connection
         backoffice/observability/tracing.py instrument_database

@@ -8,7 +8,7 @@ from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from apps.core.db.connections import uses_transaction_pooling
+from apps.core.db.postgresql.connections import uses_transaction_pooling
 from apps.core.db.transient_errors import is_lock_timeout
 from apps.core.management.migration_preconditions import PreconditionFailed, check_preconditions
 

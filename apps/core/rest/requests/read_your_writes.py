@@ -10,7 +10,7 @@ from django.db import Error
 from django.http import Http404
 
 from apps.core.cache import CACHE_DOWN
-from apps.core.db import replica
+from apps.core.db.postgresql import replica
 from apps.core.rest.requests.authentication import Access
 
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from psycopg.generators import execute
 from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.rows import TupleRow
 
-# The maximum number of statements whose parsed SQL a connection keeps.
+# A connection keeps the parsed SQL of at most this many statements.
 _MAX_STATEMENTS = 500
 # psycopg's connection gets the object as an attribute, so that both are freed together.
 _ATTRIBUTE = "repeated_statements"

@@ -1,0 +1,1 @@
+"""What only PostgreSQL has: poolers, replicas, limits for waits, and prepared statements."""
