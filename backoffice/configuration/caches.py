@@ -1,6 +1,8 @@
 """The cache of an installation without ``CACHE_URL``."""
 
+import contextlib
 import fcntl
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ MAX_SHARED_ENTRIES = 2_000
 
 
 class MachineCache(FileBasedCache):
-    """A file cache with an atomic ``add``."""
+    """A file cache with an atomic ``add``. If it is full, the oldest entries are deleted."""
 
     def __init__(self, folder: str, params: dict[str, Any]) -> None:
         super().__init__(folder, params)
@@ -25,13 +27,26 @@ class MachineCache(FileBasedCache):
             fcntl.flock(lock, fcntl.LOCK_EX)
             return super().add(key, value, timeout, version)
 
+    def _cull(self) -> None:
+        # Django would delete random entries.
+        names, ages = self._list_cache_files(), dict[str, float]()  # type: ignore[attr-defined]
+        if len(names) < self._max_entries:
+            return
+        for name in names:
+            with contextlib.suppress(FileNotFoundError), Path(name).open("rb") as file:
+                if not self._is_expired(file):  # type: ignore[attr-defined]
+                    ages[name] = os.fstat(file.fileno()).st_mtime
+        if len(ages) >= self._max_entries:
+            for name in sorted(ages, key=ages.__getitem__)[: len(ages) // self._cull_frequency]:
+                self._delete(name)  # type: ignore[attr-defined]
+
 
 class ProcessCache(LocMemCache):
     """Caches in the memory of each process. Only the keys of logins are in files, which all processes share."""
 
     def __init__(self, folder: str, params: dict[str, Any]) -> None:
         super().__init__(folder, params)
-        self._files = MachineCache(folder, {**params, "MAX_ENTRIES": MAX_SHARED_ENTRIES})
+        self._files = MachineCache(folder, {**params, "max_entries": MAX_SHARED_ENTRIES})
 
     def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
         if key.startswith(SHARED_KEYS):

@@ -13,7 +13,7 @@ from time_machine import TimeMachineFixture
 
 from apps.core.tenancy.models import Shop, User
 from apps.staff.accounts import login_limits
-from backoffice.configuration.caches import ProcessCache
+from backoffice.configuration.caches import MachineCache, ProcessCache
 from tests.support import factories
 from tests.support.panel.client import PASSWORD
 
@@ -51,6 +51,36 @@ def attacked(member: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login_limits, "ACCOUNT_ATTEMPTS_PER_MINUTE", 2)
     for number in range(3):
         fail(f"192.0.2.{number}", 5)
+
+
+def test_refused_attempts_use_up_no_other_limit(member: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login_limits, "ACCOUNT_ATTEMPTS", 10)
+    monkeypatch.setattr(login_limits, "ACCOUNT_ATTEMPTS_PER_MINUTE", 2)
+    for number in range(2):
+        fail(f"192.0.2.{number}", 5)
+
+    assert [log_in(HERE) for _ in range(40)] == [429] * 40
+
+    monkeypatch.setattr(login_limits, "ACCOUNT_ATTEMPTS", 50)
+    assert log_in(HERE) == 302
+
+
+def test_a_full_cache_of_logins_deletes_expired_and_then_old_entries(tmp_path: Path, clock: TimeMachineFixture) -> None:
+    cache = MachineCache(str(tmp_path), {"max_entries": 6})
+    for number in range(5):
+        cache.set(f"old-{number}", number, 60 if number else 3600)
+        for path in tmp_path.glob("*.djcache") if number == 0 else ():
+            os.utime(path, (1, 1))
+    cache.set("expired", 1, 1)
+    clock.shift(10)
+
+    cache.set("new", 1, 60)
+
+    assert cache.get("expired") is None
+    assert [cache.get(f"old-{number}") for number in range(5)] == [0, 1, 2, 3, 4]
+    cache.set("newer", 1, 60)
+    assert cache.get("old-0") is None
+    assert (cache.get("new"), cache.get("newer")) == (1, 1)
 
 
 def test_an_attacker_does_not_keep_out_the_owner(member: User, clock: TimeMachineFixture) -> None:

@@ -44,8 +44,15 @@ class _Bucket:
 
 
 def count_attempt(request: HttpRequest, email: str) -> bool:
-    """Count a login attempt. Return False if the client must wait."""
-    return all(bucket.add(1) for bucket in _get_buckets(request, email))
+    """Count a login attempt. Return False if the client must wait; such an attempt is not counted."""
+    counted: list[_Bucket] = []
+    for bucket in _get_buckets(request, email):
+        if not bucket.add(1):
+            for earlier in counted:
+                earlier.add(-1)
+            return False
+        counted.append(bucket)
+    return True
 
 
 def restore_attempt(request: HttpRequest, email: str) -> None:
