@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection, transaction
 from django.db.models import NOT_PROVIDED, DateTimeField, Field, Model, UUIDField
 
-from apps.core.db.id_sequences import LAST_RESERVED_ID
-
 if TYPE_CHECKING:
     from apps.core.db.sort_tables import Rank
 
@@ -146,6 +144,8 @@ def load_without_indexes(*models: type[Model]) -> Iterator[None]:
 
     The indexes are rebuilt at the end of the transaction. Then the planner statistics are updated.
     """
+    from apps.core.db.id_sequences import LAST_RESERVED_ID
+
     tables = [model._meta.db_table for model in models]
     if not is_postgres():
         # Without indexes, each foreign key check would scan the whole table.

@@ -131,19 +131,16 @@ class ShopViewSet(ApiView, Generic[M]):
         etag = self._build_etag(has_more, link_day, *keys)
         if self._is_cached_by_client(etag):
             return self._not_modified(etag)
-        plan = self.get_read_plan()
-        # The URL determines the filters, the order and the links.
-        cache_key = (self.shop.pk, plan.key, etag, self.request.path, self.request.META.get("QUERY_STRING", ""))
+        # The ETag determines the shop, the rows and the fields, and the URL the filters, the order and the links.
+        cache_key = build_etag((etag, self.request.path, self.request.META.get("QUERY_STRING", "")))
         cached = render_cache.get_page(cache_key)
         if cached is not None:
             return self._build_page_response(*cached, ETag=etag)
         width = 1 + len(self.version_columns)
-        objects, all_cached = render_cache.render_objects(plan, [key[:width] for key in keys], self.context)
+        objects = render_cache.render_objects(self.get_read_plan(), [key[:width] for key in keys], self.context)
         body = self._join_objects(objects)
         links = self._build_links([key[width:] for key in keys], page, order, has_more)
-        if all_cached:
-            # The page is requested again and again, so cache it as a whole.
-            render_cache.set_page(cache_key, body, links)
+        render_cache.set_page(cache_key, body, links)
         return self._build_page_response(body, links, ETag=etag)
 
     def _join_objects(self, objects: Sequence[bytes]) -> bytes:
@@ -252,7 +249,7 @@ class ShopViewSet(ApiView, Generic[M]):
         return HttpResponse(status=304, content_type=CONTENT_TYPE, headers={"ETag": etag})
 
     def _render_key(self, key: RowValues, status: int = 200, **headers: str) -> HttpResponse:
-        rendered, _ = render_cache.render_objects(self.get_read_plan(), [key], self.context)
+        rendered = render_cache.render_objects(self.get_read_plan(), [key], self.context)
         if not rendered:
             raise Http404
         return self.bytes_response(b'{"' + self.singular.encode() + b'":' + rendered[0] + b"}", status, **headers)

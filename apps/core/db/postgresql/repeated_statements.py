@@ -57,11 +57,12 @@ class RepeatedStatements:
         """
         raw = self.connection
         prepared, pgconn = raw._prepared, raw.pgconn
-        if prepared._to_flush or raw._pipeline is not None:
+        if prepared.prepare_threshold is None or prepared._to_flush or raw._pipeline is not None:
             return None
         query, transformer = self._queries.get(sql) or self._parse(sql, parameters)
         query.dump(parameters)
-        key = (query.query, query.types)
+        key, values = (query.query, query.types), query.params
+        query.params = None  # The values may be large or secret.
         name = prepared._names.get(key)
         if name is None:
             return None
@@ -69,7 +70,7 @@ class RepeatedStatements:
         with raw.lock:
             if not raw._autocommit and pgconn.transaction_status == _IDLE:
                 raw.wait(raw._start_query())
-            pgconn.send_query_prepared(name, query.params, param_formats=query.formats)
+            pgconn.send_query_prepared(name, values, param_formats=query.formats)
             result = raw.wait(execute(pgconn))[-1]
         if result.status == _TUPLES_OK:
             transformer.set_pgresult(result)

@@ -218,5 +218,5 @@ def read_key(model: type[ShopOwned], pk: int, versions: tuple[str, ...]) -> RowV
 
 
 def build_etag(content: Hashable) -> str:
-    """Return a weak ETag for strings and numbers. Every process returns the same ETag for the same values."""
+    """Return a weak ETag for strings, numbers and times. Every process returns the same ETag for the same values."""
     return f'W/"{hashlib.blake2b(repr(content).encode(), digest_size=12).hexdigest()}"'

@@ -73,24 +73,25 @@ cache = RenderCache(settings.API_RENDER_CACHE_BYTES)
 def get_page(key: Hashable) -> tuple[bytes, str] | None:
     """Return a cached page and its ``Link`` header, or None."""
     content = cache.get(key)
-    if content is None:
+    if not content:
         return None
     links, _, body = content.partition(b"\n")
     return body, links.decode()
 
 
 def set_page(key: Hashable, body: bytes, links: str) -> None:
-    """Cache a page. The key must contain everything that determines the page, including the versions of its rows."""
-    # A large page would evict too many objects.
-    if len(body) <= cache.budget // 8:
+    """Cache a page if it is requested for the second time. Large pages are not cached, because they evict objects.
+
+    The key must contain everything that determines the page, including the versions of its rows.
+    """
+    if cache.get(key) is None:
+        cache.set(key, b"")
+    elif len(body) <= cache.budget // 8:
         cache.set(key, b"%b\n%b" % (links.encode(), body))
 
 
-def render_objects(plan: ReadPlan, keys: Sequence[RowValues], context: RenderContext) -> tuple[list[bytes], bool]:
-    """Return the rendered objects of rows with the keys ``(id, *versions)``, in order, without deleted rows.
-
-    The second value is True if all objects were cached.
-    """
+def render_objects(plan: ReadPlan, keys: Sequence[RowValues], context: RenderContext) -> list[bytes]:
+    """Return the rendered objects of rows with the keys ``(id, *versions)``, in order, without deleted rows."""
     # Use the plan's key instead of the plan, so that the cache does not keep rarely used plans in memory.
     outer = (plan.key, context.shop.pk, context.shop.version, context.currencies)
     rendered_by_id: dict[int, bytes] = {}
@@ -112,7 +113,7 @@ def render_objects(plan: ReadPlan, keys: Sequence[RowValues], context: RenderCon
                     rendered_by_id[key[0]] = rendered = orjson.dumps(objects.pop(key[0]))
                     cache.set((outer, *key), rendered)
     check_response_size(rendered_by_id.values())
-    return [rendered_by_id[key[0]] for key in keys if key[0] in rendered_by_id], not missing
+    return [rendered_by_id[key[0]] for key in keys if key[0] in rendered_by_id]
 
 
 def render_rows(plan: ReadPlan, rows: Sequence[RowValues], context: RenderContext) -> list[bytes]:
