@@ -264,7 +264,7 @@ def test_a_kept_answer_holds_no_activation_link(api: ApiClient, shop: Shop, cust
     assert (used.status_code, used["Idempotent-Replayed"]) == (200, "true")
     assert used.json() == {"account_activation_url": None}
     api.delete(f"customers/{customer.pk}.json")
-    assert api.post(path, {}, Idempotency_Key="k").content == used.content
+    assert api.post(path, {}, Idempotency_Key="k").json() == {}
 
 
 def test_declining_ends_the_invitation(api: ApiClient, shop: Shop, customer: Customer) -> None:

@@ -11,6 +11,8 @@ from apps.customers.domain import personal_data
 from apps.fulfillment.domain.fulfillment_orders import transitions
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, MerchantRequest
 from apps.inventory.domain import stock
+from apps.orders.domain import edit_lines
+from apps.orders.domain.edit_lines import LineEdit, OrderEdit
 from apps.orders.models import LineItem, Order
 from tests.support.api_client import ApiClient, Response
 from tests.support.factories.fulfillment import (
@@ -168,6 +170,25 @@ def test_items_refunded_without_restocking_are_fulfilled_again(
     assert api.post(f"fulfillments/{fulfillment.pk}/cancel.json").status_code == 200
 
     assert get_fulfillable(api, row) == (2, None)
+    assert find_wrong_quantities() == []
+
+
+@pytest.mark.parametrize("kinds", [["no_restock", "return"], ["return", "no_restock"]])
+def test_a_returned_item_is_not_fulfilled_again_although_another_was_removed(
+    kinds: list[str], api: ApiClient, in_shop: Shop
+) -> None:
+    row = create_part(api, "open")
+    edit_lines.edit_lines(
+        row.order, OrderEdit({LineItem.objects.get().pk: LineEdit(1)}), actor="staff:1", at=timezone.now()
+    )
+    row.refresh_from_db()
+    fulfillment = make_fulfillment(row)
+    for kind in kinds:
+        assert refund_one(api, row, kind).status_code == 201
+
+    assert api.post(f"fulfillments/{fulfillment.pk}/cancel.json").status_code == 200
+
+    assert get_fulfillable(api, row)[0] == 0
     assert find_wrong_quantities() == []
 
 

@@ -241,6 +241,18 @@ def test_items_that_an_edit_removed_are_refunded(refund_client: Panel, shop: Sho
     assert refund("unsent") == (1, Decimal(10), Decimal(0))
 
 
+def test_removed_items_are_offered_after_a_refund_without_restocking(refund_client: Panel, shop: Shop) -> None:
+    order = make_order(shop, lines=[{"title": "Mug", "price": Decimal(10), "quantity": 3}], financial_status="paid")
+    (line,), _ = get_row_ids(order)
+    edit_lines.edit_lines(order, OrderEdit({line: LineEdit(2)}), actor="staff:1", at=timezone.now())
+    refund_by_form(refund_client, order, {f"units-{line}-unsent": "1", f"restock-{line}-unsent": "no_restock"})
+
+    refund_by_form(refund_client, order, {f"units-{line}-gone": "1", f"restock-{line}-gone": "no_restock"})
+
+    order.refresh_from_db()
+    assert (order.line_items.get().current_quantity, order.current_total_price) == (1, Decimal(10))
+
+
 def test_money_that_did_not_go_back_is_tried_again(refund_client: Panel, shop: Shop) -> None:
     order = create_bogus_order(shop, behavior="bogus:fail")
     (line,), (payment,) = get_row_ids(order)

@@ -225,7 +225,10 @@ def test_units_removed_by_an_edit_count_only_if_refunded(report_client: Panel, s
         return tables_by_title["sales"].title.partition(",")[0], list(tables_by_title["products"].rows)
 
     def refund(units: int) -> None:
-        inputs, payments = [RefundLineInput(line.pk, units)], [RefundTransactionInput(Decimal("10.00"))]
+        inputs, payments = (
+            [RefundLineInput(line.pk, units, prefers_removed=True)],
+            [RefundTransactionInput(Decimal("10.00"))],
+        )
         refund_request = RefundRequest(line_inputs=inputs, transaction_inputs=payments)
         create.create_refund(order, refund_request, actor="system", at=NOW)
 

@@ -106,7 +106,7 @@ class RefundCalculation:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What a refund returns to the payments, compared with the calculation.
+    """The refunded amounts of the payments, compared with the suggestion.
 
     Attributes:
         in_order: The refunded amounts in the order's currency.
@@ -185,7 +185,7 @@ def calculate_amounts(
             duty.line.refunded_duty_tax + sum((part.tax for part in earlier), ZERO),
         )
         refunded_duties.append(calculate_duty(order, duty, quantities[id(duty.line)], before))
-    worth, presentment_worth = calculate_total(order, [*refunded_lines, *refunded_shipping, *refunded_duties])
+    total, presentment_total = calculate_total(order, [*refunded_lines, *refunded_shipping, *refunded_duties])
     after = _copy_after_refund(
         order,
         every_line,
@@ -202,8 +202,8 @@ def calculate_amounts(
         refunded_lines,
         refunded_shipping,
         refunded_duties,
-        worth,
-        RefundLimits(paid, overpaid, min(worth, overpaid)),
+        total,
+        RefundLimits(paid, overpaid, min(total, overpaid)),
         None,
         balances,
         (),
@@ -212,7 +212,7 @@ def calculate_amounts(
         return _suggest_in_order_currency(calculated)
     paid = sum((balance.refundable for balance in balances), ZERO)
     overpaid = max(paid - after.get_presentment("current_total_price"), ZERO)
-    presentment_limits = RefundLimits(paid, overpaid, min(presentment_worth, overpaid))
+    presentment_limits = RefundLimits(paid, overpaid, min(presentment_total, overpaid))
     return _suggest_in_presentment_currency(replace(calculated, presentment_limits=presentment_limits))
 
 
@@ -303,7 +303,7 @@ def settle(calculated: RefundCalculation, amounts: Sequence[tuple[Transaction, D
 
 
 def _convert_to_order_currency(calculated: RefundCalculation, amounts: Sequence[Decimal]) -> list[Decimal]:
-    """Convert an amount for each payment. A fully refunded payment gives what it was worth."""
+    """Convert an amount for each payment. A payment that is refunded in full returns its whole remaining amount."""
     balances, order = calculated.balances, calculated.order
     full = [bool(amount) and amount == row.refundable for row, amount in zip(balances, amounts, strict=True)]
     if calculated.presentment_limits is None:
@@ -349,7 +349,7 @@ def _convert_payment(order: Order, balance: PaymentBalance, amount: Decimal, sha
 
 
 def _convert_to_payment_currency(balance: PaymentBalance, amount: Decimal) -> Decimal:
-    """Convert an amount from the order's to the payment's currency: what is left is converted and not refunded."""
+    """Convert an amount to the payment's currency, by converting the part that stays, so that nothing remains."""
     payment, left = balance.payment, balance.refundable_in_order - amount
     if not amount or not left:
         return balance.refundable if amount else ZERO

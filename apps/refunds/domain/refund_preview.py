@@ -9,6 +9,7 @@ from apps.inventory.models import Location
 from apps.orders.models import LineItem, Order, Transaction
 from apps.refunds.domain import payment_allocation, restocking
 from apps.refunds.domain.calculation import RefundCalculation
+from apps.refunds.domain.refunded_parts import get_removed_quantity
 from apps.refunds.domain.validation import (
     OrderSnapshot,
     RefundLine,
@@ -53,8 +54,9 @@ def get_refundable_items(snapshot: OrderSnapshot) -> list[RefundableItems]:
     quantities, rows = RemainingQuantities(snapshot), []
     for line in snapshot.lines:
         refundable = quantities.refundable[line.pk]
-        unfulfilled = min(quantities.unfulfilled[line.pk], refundable)
-        fulfilled = min(quantities.fulfilled[line.pk], refundable)
+        present = refundable - get_removed_quantity(line)
+        unfulfilled = min(quantities.unfulfilled[line.pk], present)
+        fulfilled = min(quantities.fulfilled[line.pk], present)
         removed = refundable - unfulfilled - fulfilled
         rows += [
             RefundableItems(line, state, most)

@@ -117,7 +117,7 @@ class RefundedDuty:
 
 @dataclass(slots=True)
 class LineBalance:
-    """What is left to refund of a line: its current and its removed items, and their shares of discounts and taxes.
+    """The refundable items of a line, current and removed ones, and their shares of discounts and taxes.
 
     Current items are refunded with the amounts by which the order's total decreases. Removed items share the rest, so
     that all refunds of a line add up to its discounts and taxes, in any order.

@@ -137,8 +137,12 @@ def remove_from_order(
         line, quantity = refund_line.line, refund_line.quantity
         before = line.current_quantity
         refunded_parts.reduce_quantities([refund_line.units])
+        taken = before - line.current_quantity
         if refund_line.restock_type == RestockType.NO_RESTOCK:
-            line.unrestocked_quantity += before - line.current_quantity
+            line.unrestocked_quantity += taken
+        else:
+            # The other items were removed from the order earlier. Of these, items without restocking come back now.
+            line.unrestocked_quantity -= min(line.unrestocked_quantity, quantity - taken)
         if location is None:
             continue
         if refund_line.restock_type == RestockType.CANCEL:

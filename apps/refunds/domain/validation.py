@@ -257,7 +257,12 @@ def _split_by_restock_type(
 ) -> list[RefundLine]:
     """Split items by restock type. With ``restock``, unfulfilled items are canceled and fulfilled items returned."""
     refund_line = RefundLine(
-        index, line, units.quantity, RestockType.NO_RESTOCK, units.location_id, units.prefers_removed
+        index,
+        line,
+        units.quantity,
+        RestockType.NO_RESTOCK,
+        units.location_id,
+        prefers_removed=units.prefers_removed,
     )
     if units.restock_type is not None:
         return [replace(refund_line, restock_type=RestockType(units.restock_type))]
@@ -276,7 +281,7 @@ def _split_by_restock_type(
     return [part for split_line in split_lines for part in _split_by_source(split_line, remaining)]
 
 
-def _split_by_source(refund_line: RefundLine, remaining: "RemainingQuantities") -> Iterator[RefundLine]:
+def _split_by_source(refund_line: RefundLine, remaining: RemainingQuantities) -> Iterator[RefundLine]:
     """Split items by the location that they were taken from."""
     rest = refund_line.quantity
     sources = remaining.get_sources(refund_line) if refund_line.restock_type != RestockType.NO_RESTOCK else {}

@@ -13,7 +13,7 @@ from apps.orders.models import LineItem, Order, ShippingLine
 
 
 def convert_part(order: Order, converted: Decimal, part: Decimal, whole: Decimal) -> Decimal:
-    """Return the presentment amount of the first part of an amount. ``converted`` is that of the whole amount."""
+    """Return the presentment amount of a part of ``whole``. ``converted`` is the presentment amount of ``whole``."""
     if not order.is_multi_currency:
         return part
     return round_money(converted * part / whole, order.presentment_currency) if whole else ZERO
@@ -26,7 +26,7 @@ def convert_rest(order: Order, converted: Decimal, rest: Decimal, whole: Decimal
 
 @dataclass(frozen=True, slots=True)
 class PresentmentLine:
-    """The amounts of a line item in the presentment currency, for its first items. ``net_price`` is for all items."""
+    """The presentment amounts of the first ``quantity`` items of a line item. ``net_price`` is for all items."""
 
     order: Order
     line: LineItem
