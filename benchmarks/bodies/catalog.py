@@ -73,6 +73,10 @@ def _of_many_variants(bench: Bench) -> None:
     put(f"{VARIANTS:,} prices", [{"id": pk, "price": "10.90"} for pk in ids])
     put(f"{VARIANTS:,} SKUs", [{"id": pk, "sku": f"NEW-{pk}"} for pk in ids])
     put(f"{VARIANTS:,} positions", [{"id": pk, "position": index} for index, pk in enumerate(reversed(ids), start=1)])
+    service = {"name": "Bodies", "callback_url": "https://service.example/"}
+    handle = bench.made("fulfillment_services.json", {"fulfillment_service": service})["fulfillment_service"]["handle"]
+    for name, new in (("a fulfillment service", handle), ("no fulfillment service", "manual")):
+        put(f"{VARIANTS:,} variants moved to {name}", [{"id": pk, "fulfillment_service": new} for pk in ids])
     parts = [{"id": pk, "metafields": build_metafields(count=1)} for pk in ids[:OF_PARTS]]
     put(f"{OF_PARTS:,} variant metafields", parts + [{"id": pk} for pk in ids[OF_PARTS:]])
     first = put("all variants replaced", build_variants("other "))["variants"][0]["id"]

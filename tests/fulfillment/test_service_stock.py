@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.core.tenancy.models import Shop
 from apps.fulfillment.models import FulfillmentService
@@ -141,6 +143,25 @@ def test_a_variant_that_moves_to_a_service_is_stocked_there(
 
 
 @pytest.mark.usefixtures("media_root")
+def test_moving_many_variants_needs_no_more_statements(
+    api: ApiClient, in_shop: Shop, service: FulfillmentService
+) -> None:
+    def count_statements(variants: int, handle: str) -> int:
+        rows = [{"option1": f"{number}"} for number in range(variants)]
+        product = api.post("products.json", {"product": {"title": "Lamp", "variants": rows}}).json()["product"]
+        moved = [{"id": row["id"], "fulfillment_service": handle} for row in product["variants"]]
+        with CaptureQueriesContext(connection) as statements:
+            response = api.put(f"products/{product['id']}.json", {"product": {"variants": moved}})
+        assert {row["fulfillment_service"] for row in response.json()["product"]["variants"]} == {handle}
+        return len(statements)
+
+    count_statements(3, service.handle)
+
+    assert count_statements(12, service.handle) == count_statements(3, service.handle)
+    levels = InventoryLevel.objects.filter(location=service.location)
+    assert levels.count() == InventoryLevel.objects.count() == 18
+
+
 def test_imported_quantities_are_those_of_the_service(
     api: ApiClient, in_shop: Shop, service: FulfillmentService, tmp_path: Path
 ) -> None:

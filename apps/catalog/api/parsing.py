@@ -7,6 +7,7 @@ from django.utils.translation import gettext
 
 from apps.catalog.api.fields import parse_id, parse_texts
 from apps.catalog.api.serializers import ImageBody, ProductSerializer, VariantSerializer
+from apps.catalog.domain.fulfillment_service_choices import MANUAL, get_service_handles
 from apps.catalog.domain.image_files import StoredImage
 from apps.catalog.domain.images import MAX_IMAGES
 from apps.catalog.domain.inputs import ImageInput, OptionInput, ProductParts, VariantInput
@@ -14,7 +15,7 @@ from apps.catalog.domain.options import COLUMNS
 from apps.catalog.domain.variants import MAX_VARIANTS
 from apps.catalog.models import Product
 from apps.core.exceptions import DomainError
-from apps.core.i18n.error_messages import BLANK, INVALID, too_many
+from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST, too_many
 from apps.core.rest.exceptions import Unprocessable
 from apps.core.rest.resources.serializers import Resource, check_body
 from apps.core.types import Attrs, Errors, RequestData
@@ -62,6 +63,7 @@ def parse_variant(version: str, data: RequestData) -> VariantInput:
     """Parse the body of a variant. Raise ``Unprocessable`` with all errors if it is invalid."""
     errors: Errors = {}
     variant = _parse_variant(version, data, errors, "")
+    _check_fulfillment_services({"": variant}, errors)
     if errors:
         raise Unprocessable(errors)
     return variant
@@ -160,7 +162,19 @@ def _parse_variants(version: str, value: object, errors: Errors, *, creating: bo
         return None
     if not rows and not creating:
         errors["variants"] = [gettext("must have at least one variant")]
-    return [_parse_variant(version, item, errors, f"variants.{index}.") for index, item in enumerate(rows)]
+    prefixes = [f"variants.{index}." for index in range(len(rows))]
+    variants = [_parse_variant(version, item, errors, prefix) for item, prefix in zip(rows, prefixes, strict=True)]
+    _check_fulfillment_services(dict(zip(prefixes, variants, strict=True)), errors)
+    return variants
+
+
+def _check_fulfillment_services(variants: Mapping[str, VariantInput], errors: Errors) -> None:
+    """Add an error for each unknown fulfillment service. ``variants`` is keyed by the prefix of error paths."""
+    services = {prefix: variant.attrs.get("fulfillment_service") for prefix, variant in variants.items()}
+    unknown = set(services.values()) - {None, MANUAL}
+    if unknown:
+        unknown -= get_service_handles()
+    errors |= {f"{prefix}fulfillment_service": [NOT_IN_LIST] for prefix, name in services.items() if name in unknown}
 
 
 def _parse_variant(version: str, data: RequestData, errors: Errors, prefix: str) -> VariantInput:

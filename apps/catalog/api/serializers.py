@@ -7,10 +7,9 @@ from django.utils import timezone
 
 from apps.catalog.api.fields import HandleField, HtmlField, IdsField, ManagementField, SkuField, WeightField
 from apps.catalog.api.prices import FixedPricesField, render_presentment_prices
-from apps.catalog.domain.fulfillment_service_choices import MANUAL, get_service_handles
 from apps.catalog.domain.image_files import get_image_url
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
-from apps.core.i18n.error_messages import NOT_IN_LIST, at_most
+from apps.core.i18n.error_messages import at_most
 from apps.core.rest.render_context import RenderContext
 from apps.core.rest.resources.fields import (
     BooleanField,
@@ -89,7 +88,7 @@ class VariantSerializer(ResourceSerializer[Variant]):
     image_id = IntegerField(required=False, allow_null=True, min_value=1)
 
     def validate_across_fields(self, attrs: Attrs, instance: Variant | None, errors: Errors) -> None:
-        """Check the weight and the fulfillment service, and remove a null ``option1``.
+        """Check the weight, and remove a null ``option1``.
 
         If ``option1`` is missing, the value is derived from the product's options.
         """
@@ -97,11 +96,6 @@ class VariantSerializer(ResourceSerializer[Variant]):
             errors.setdefault("grams", [at_most(MAX_GRAMS_ALONE)])
         if attrs.get("option1", "") is None:
             del attrs["option1"]
-        service = attrs.get("fulfillment_service")
-        current = MANUAL if instance is None else instance.fulfillment_service
-        # Look up the fulfillment services only if necessary, because a body can contain thousands of variants.
-        if service not in {None, MANUAL, current} and service not in get_service_handles():
-            errors["fulfillment_service"] = [NOT_IN_LIST]
 
 
 class OptionSerializer(ResourceSerializer[ProductOption]):

@@ -27,6 +27,7 @@ from apps.core.models import delete_rows, get_column_values
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
+from apps.inventory.domain import relocation
 from apps.inventory.domain import stock as inventory
 from apps.inventory.models import InventoryItem
 from apps.metafields.domain import write as metafields
@@ -326,8 +327,9 @@ def _relocate_items(rows: Sequence[Variant], before: _StoredValues, *, actor: st
     """Stock the items of variants with a new fulfillment service at the service's location."""
     changed = [row for row in rows if row.fulfillment_service != before[row.pk]["fulfillment_service"]]
     services = get_service_locations(row.fulfillment_service for row in changed)
-    for row in sorted(changed, key=lambda row: row.inventory_item_id):
-        inventory.relocate_item(row.inventory_item, services.get(row.fulfillment_service), actor=actor, at=at)
+    if changed:
+        location_ids = {row.inventory_item_id: services.get(row.fulfillment_service) for row in changed}
+        relocation.relocate_items(location_ids, actor=actor, at=at)
 
 
 def _set_lowest_price(product: Product) -> None:

@@ -101,7 +101,7 @@ def apply_stock_changes(
         QuantityOutOfRange: A level would be outside the allowed range.
     """
     ordered = sorted((move for move in moves if move.delta), key=lambda move: move.key)
-    _connect_missing(ordered, actor=actor, at=at)
+    connect_missing(ordered, actor=actor, at=at)
     changed = _update_levels(ordered, at)
     # If a level was changed several times, the dict contains the level after the last change.
     levels = {move.key: level for move, level in zip(ordered, changed, strict=True)}
@@ -129,7 +129,8 @@ def get_or_create_level(item_id: int, location_id: int, *, actor: str, at: datet
     return level
 
 
-def _connect_missing(moves: Sequence[StockChange], *, actor: str, at: datetime) -> None:
+def connect_missing(moves: Sequence[StockChange], *, actor: str, at: datetime) -> None:
+    """Connect the items of changes with ``connect`` to the locations that do not stock them yet."""
     connecting = [move for move in moves if move.connect]
     present = _get_levels(connecting) if connecting else {}
     absent = sorted({move.key for move in connecting} - present.keys())

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from apps.core.db.compiled_queries import CompiledModelQuery, CompiledQuery
 from apps.core.db.row_locks import refresh_for_update
 from apps.core.db.statement_batches import collect_statements
-from apps.core.events.recording import EventInput, apply_changes, record_event, record_events
+from apps.core.events.recording import EventInput, apply_changes, record_events
 from apps.core.exceptions import DomainError, RowDeleted
 from apps.core.i18n.error_messages import at_least, at_most
 from apps.core.i18n.messages import define_message
@@ -132,26 +132,6 @@ def connect_item(
 
 
 @transaction.atomic
-def relocate_item(item: InventoryItem, service_location_id: int | None, *, actor: str, at: datetime) -> None:
-    """Stock an item at a fulfillment service's location, or at the shop's own locations if there is no service.
-
-    The item is disconnected from locations that can no longer fulfill it, except from locations with stock that can
-    share the item.
-    """
-    levels = InventoryLevel.objects.filter(item=item).select_related("location").order_by("location_id")
-    if service_location_id is not None:
-        location = Location.objects.get(pk=service_location_id)
-        obsolete = levels.exclude(location=location)
-    else:
-        own = levels.filter(location__legacy=False).first()
-        location = own.location if own else get_primary_location()
-        obsolete = levels.filter(location__legacy=True)
-    connect_item(item, location, actor=actor, at=at, relocate=True)
-    for level in obsolete.filter(available=0):
-        remove_from_location(item, level.location, actor=actor, at=at)
-
-
-@transaction.atomic
 def disconnect_item(item: InventoryItem, location: Location, *, actor: str, at: datetime) -> None:
     """Disconnect an item from a location and record the removal of the remaining quantity."""
     lock_items([item.pk])
@@ -170,14 +150,20 @@ def remove_from_location(item: InventoryItem, location: Location, *, actor: str,
     level = InventoryLevel.objects.select_for_update().filter(item=item, location=location).first()
     if level is None:
         raise NotStocked(NOT_STOCKED)
-    remaining = level.available
-    record_event("inventory_levels/disconnect", level, actor=actor, at=at)
-    if remaining:
-        move = StockChange(item.pk, location.pk, -remaining)
-        with collect_statements() as batch:
-            movements.insert_movements([move], [0], batch=batch, reason=Reason.DISCONNECTED, actor=actor, at=at)
-    level.delete()
-    notify_stock_listeners({item.pk: -remaining}, actor=actor, at=at)
+    remove_levels([level], actor=actor, at=at)
+
+
+def remove_levels(levels: Sequence[InventoryLevel], *, actor: str, at: datetime) -> None:
+    """Delete locked levels, and record the removal of the remaining quantities. See ``remove_from_location``."""
+    record_events([EventInput("inventory_levels/disconnect", level) for level in levels], actor=actor, at=at)
+    moves = [StockChange(level.item_id, level.location_id, -level.available) for level in levels if level.available]
+    deltas: dict[int, int] = {}
+    for move in moves:
+        deltas[move.item_id] = deltas.get(move.item_id, 0) + move.delta
+    with collect_statements() as batch:
+        movements.insert_movements(moves, [0] * len(moves), batch=batch, reason=Reason.DISCONNECTED, actor=actor, at=at)
+    delete_rows(levels)
+    notify_stock_listeners(deltas, actor=actor, at=at)
 
 
 def lock_items(item_ids: Iterable[int]) -> None:
