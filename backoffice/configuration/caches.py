@@ -48,26 +48,29 @@ class ProcessCache(LocMemCache):
         super().__init__(folder, params)
         self._files = MachineCache(folder, {**params, "max_entries": MAX_SHARED_ENTRIES})
 
-    def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        if key.startswith(SHARED_KEYS):
-            return self._files.add(key, value, timeout, version)
-        return super().add(key, value, timeout, version)
+    def _get_store(self, key: str) -> Any:
+        return self._files if key.startswith(SHARED_KEYS) else super()
+
+    def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> Any:
+        return self._get_store(key).add(key, value, timeout, version)
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        if key.startswith(SHARED_KEYS):
-            return self._files.get(key, default, version)
-        return super().get(key, default, version)
+        return self._get_store(key).get(key, default, version)
 
     def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
-        if key.startswith(SHARED_KEYS):
-            self._files.set(key, value, timeout, version)
-        else:
-            super().set(key, value, timeout, version)
+        self._get_store(key).set(key, value, timeout, version)
 
-    def delete(self, key: str, version: int | None = None) -> bool:
-        if key.startswith(SHARED_KEYS):
-            return self._files.delete(key, version)
-        return super().delete(key, version)
+    def touch(self, key: str, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> Any:
+        return self._get_store(key).touch(key, timeout, version)
+
+    def delete(self, key: str, version: int | None = None) -> Any:
+        return self._get_store(key).delete(key, version)
+
+    def has_key(self, key: str, version: int | None = None) -> Any:
+        return self._get_store(key).has_key(key, version)
+
+    def incr(self, key: str, delta: int = 1, version: int | None = None) -> Any:
+        return self._get_store(key).incr(key, delta, version)
 
     def clear(self) -> None:
         super().clear()

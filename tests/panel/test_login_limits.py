@@ -177,6 +177,9 @@ def test_files_contain_only_the_keys_of_logins(tmp_path: Path) -> None:
 
     assert len(list(tmp_path.glob("cache/*.djcache"))) == 2
     assert other.get("allauth:rl:login") == [1]
+    assert (other.has_key("login-locked:kim"), other.touch("login-locked:kim", 60)) == (True, True)
+    cache.set("login-count", 1, 60)
+    assert (cache.incr("login-count"), other.incr("login-count")) == (2, 3)
     assert other.delete("login-locked:kim")
     assert cache.get("login-locked:kim") is None
     cache.clear()

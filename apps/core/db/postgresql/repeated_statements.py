@@ -45,10 +45,10 @@ class RepeatedStatements:
     def of(cls, raw: Connection[TupleRow]) -> "RepeatedStatements":
         """Return the object of a connection, created once per connection."""
         attributes = vars(raw)
-        found: RepeatedStatements | None = attributes.get(_ATTRIBUTE)
-        if found is None:
-            found = attributes[_ATTRIBUTE] = cls(raw)
-        return found
+        statements: RepeatedStatements | None = attributes.get(_ATTRIBUTE)
+        if statements is None:
+            statements = attributes[_ATTRIBUTE] = cls(raw)
+        return statements
 
     def run(self, sql: str, parameters: Sequence[Any]) -> list[Any] | None:
         """Run a prepared statement and return its rows.

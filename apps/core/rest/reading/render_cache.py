@@ -1,4 +1,4 @@
-"""The render cache: rendered objects in process memory, keyed by row version.
+"""The render cache: rendered objects and pages in process memory, keyed by row version.
 
 A resource with a version column is read in two steps: first the ids and versions of the page, then only the objects
 that are not cached. A version number is never reused, so cached bytes are never stale. When the cache exceeds the size
