@@ -48,8 +48,9 @@ PATHS_BY_REASON = {
         catalog/test_races.py content/test_assets.py::test_unused_contents_are_cleared content/test_races.py
         customers/test_races.py fulfillment/test_pulls.py::test_requested_stock_is_set
         fulfillment/test_fulfillment_orders.py fulfillment/test_fulfillments.py fulfillment/test_races.py
-        fulfillment/test_order_changes.py orders/test_races.py payments/test_races.py refunds/test_gateways.py
-        refunds/test_races.py shops/test_purchases.py test_lock_order.py test_concurrent_changes.py
+        fulfillment/test_order_changes.py fulfillment/test_service_stock.py orders/test_races.py
+        payments/test_races.py refunds/test_gateways.py refunds/test_races.py shops/test_purchases.py
+        test_lock_order.py test_concurrent_changes.py
     """,
     "forms of the panel that lock rows": """
         panel/test_bulk_edits.py::test_rows_found_by_a_list_are_edited
