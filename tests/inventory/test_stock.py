@@ -90,6 +90,38 @@ def test_deny_sells_nothing_that_the_location_does_not_stock(in_shop: Shop) -> N
     assert not InventoryLevel.objects.filter(item=item, location=depot).exists()
 
 
+@pytest.mark.parametrize("count", [3, 12])
+def test_changes_of_many_levels_are_made_together(in_shop: Shop, count: int) -> None:
+    first = get_first_location(in_shop)
+    in_shop.low_stock_at = 4
+    in_shop.save()
+    variants = list(make_product(prices=("1.00",) * count).variants.order_by("pk"))
+    items = [variant.inventory_item for variant in variants]
+
+    def change(delta: int, *more: StockChange) -> list[InventoryLevel]:
+        changes = [StockChange(item.pk, first.pk, delta) for item in items]
+        return transaction.atomic(movements.apply_stock_changes)(
+            [*reversed(changes), *more], reason=StockMovement.Reason.COUNT, **BY
+        )
+
+    change(5)
+    levels = change(-2)
+
+    assert [level.item_id for level in levels] == [item.pk for item in items]
+    assert {(level.available, level.is_low, level.updated_at) for level in levels} == {(3, True, NOON)}
+    assert {get_available(item, first) for item in items} == {3}
+    for variant in variants:
+        variant.refresh_from_db()
+    assert {variant.inventory_quantity for variant in variants} == {3}
+
+    sell(items[-1], first, 2, **BY)
+    with pytest.raises(OutOfStock, match="1 available, 2 requested"):
+        change(-2)
+    with pytest.raises(NotStocked):
+        change(1, StockChange(items[0].pk, make_location(in_shop).pk, 1))
+    assert [get_available(item, first) for item in items] == [3] * (count - 1) + [1]
+
+
 def test_moves_happen_all_or_not_at_all(in_shop: Shop, received_changes: list[Any]) -> None:
     first_item, two, first = make_item(in_shop), make_item(in_shop), get_first_location(in_shop)
     set_stock(first_item, first, 5)

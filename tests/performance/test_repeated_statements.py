@@ -56,6 +56,21 @@ def test_rows_are_the_same_as_with_a_cursor(reused: list[str]) -> None:
     assert reused == [sql] * 2
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [["plain", "", "NULL", 'a "quoted" word', "a\\b", "{a,b}", " space ", "ä\n日本"], ["only"], [""], ["a", None]],
+)
+def test_lists_of_texts_arrive_as_they_are(texts: list[str | None]) -> None:
+    for _ in range(3):
+        assert execute_prepared("SELECT * FROM unnest(%s::text[])", [texts]) == [(text,) for text in texts]
+
+
+@pytest.mark.parametrize("texts", [["a\0b"], ["a", "\0"]])
+def test_a_nul_in_a_list_of_texts_is_refused(texts: list[str]) -> None:
+    with pytest.raises(DataError, match="NUL"):
+        execute_prepared("SELECT %s::text[]", [texts])
+
+
 def test_parameters_of_other_types_are_prepared_separately(reused: list[str]) -> None:
     sql = "SELECT %s::text"
 

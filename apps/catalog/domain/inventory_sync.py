@@ -16,7 +16,7 @@ from apps.catalog.models import Product, Variant
 from apps.core.db.compiled_queries import CompiledQuery, bind_ids, get_any_operator
 from apps.core.db.lookups import MIN_TRIGRAM_LENGTH, in_materialized
 from apps.core.db.prepared_sql import StatementCall
-from apps.core.db.statement_batches import StatementBatch
+from apps.core.db.statement_batches import StatementBatch, should_change_together
 from apps.core.events.recording import EventInput, has_audience, record_secondary_events
 from apps.core.models import create_version
 from apps.core.tenancy.scope import get_current_shop
@@ -39,6 +39,11 @@ _ADD = (
     "UPDATE catalog_variant SET inventory_quantity = inventory_quantity + %s, updated_at = %s "
     "WHERE shop_id + 0 = %s AND inventory_item_id = %s"
 )
+_ADD_TOGETHER = """
+UPDATE catalog_variant SET inventory_quantity = inventory_quantity + delta, updated_at = %s
+FROM unnest(%s::bigint[], %s::int[]) AS c (item, delta)
+WHERE shop_id + 0 = %s AND inventory_item_id = item
+"""
 # The maximum number of products that a search for a common title word includes.
 MAX_SEARCHED_PRODUCTS = 1_000
 IN_STOCK, OUT_OF_STOCK = "variants/in_stock", "variants/out_of_stock"
@@ -48,8 +53,11 @@ def sync_inventory_quantities(deltas: Mapping[int, int], *, batch: StatementBatc
     """Add the changes of the available quantity, keyed by item id, to the variants. Update their products' versions."""
     _touch_products(sorted(deltas), batch)
     shop_id, now = get_current_shop().pk, connection.ops.adapt_datetimefield_value(timezone.now())
-    for item_id in sorted(deltas):
-        batch.add(StatementCall(_ADD, [deltas[item_id], now, shop_id, item_id]))
+    if should_change_together(len(deltas)):
+        batch.add(StatementCall(_ADD_TOGETHER, [now, list(deltas), list(deltas.values()), shop_id]))
+    else:
+        for item_id in sorted(deltas):
+            batch.add(StatementCall(_ADD, [deltas[item_id], now, shop_id, item_id]))
     if has_audience(IN_STOCK) or has_audience(OUT_OF_STOCK):
         batch.add_callback(partial(_record_stock_changes, deltas, actor=actor, at=at))
 

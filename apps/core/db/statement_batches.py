@@ -8,10 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from django.db import DEFAULT_DB_ALIAS
+from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import Model
 
 from apps.core.db.prepared_sql import Rows, StatementCall, build_inserts, execute_batch
+
+# PostgreSQL changes this many rows or more in less time with one statement for all rows than with one for each row.
+_MANY_CHANGES = 10
+
+
+def should_change_together(count: int) -> bool:
+    """Return True if one statement should change all rows. SQLite needs no round trips, so it gains nothing."""
+    return count >= _MANY_CHANGES and connection.vendor == "postgresql"
 
 
 class StatementBatch:

@@ -18,7 +18,7 @@ from django.db import IntegrityError, connection, transaction
 
 from apps.core.db.compiled_queries import CompiledModelQuery, bind_ids, build_returning_clause, get_any_operator
 from apps.core.db.prepared_sql import Rows, StatementCall, execute_batch
-from apps.core.db.statement_batches import StatementBatch, collect_statements
+from apps.core.db.statement_batches import StatementBatch, collect_statements, should_change_together
 from apps.core.events.recording import EventInput, record_event, record_events
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import between
@@ -48,6 +48,21 @@ _CHANGE = (
     "UPDATE inventory_inventorylevel SET available = available + %s, updated_at = %s, version = %s, "  # noqa: S608
     "is_low = EXISTS(SELECT 1 FROM shops_shop WHERE id = %s AND low_stock_at >= available + %s) "
     "WHERE shop_id + 0 = %s AND item_id = %s AND location_id = %s AND available BETWEEN %s AND %s "
+    + build_returning_clause(InventoryLevel)
+)
+# The same for many levels, on PostgreSQL. An UPDATE locks rows in any order, so the levels are locked first.
+_LOCK_TOGETHER = """
+SELECT FROM inventory_inventorylevel
+WHERE shop_id + 0 = %s AND (item_id, location_id) IN (SELECT * FROM unnest(%s::bigint[], %s::bigint[]))
+ORDER BY item_id, location_id
+FOR NO KEY UPDATE
+"""
+_CHANGE_TOGETHER = (
+    "UPDATE inventory_inventorylevel SET available = available + delta, updated_at = %s, version = %s, "  # noqa: S608
+    "is_low = EXISTS(SELECT 1 FROM shops_shop WHERE id = %s AND low_stock_at >= available + delta) "
+    "FROM unnest(%s::bigint[], %s::bigint[], %s::int[], %s::bigint[], %s::bigint[]) "
+    "AS c (item, location, delta, least, most) "
+    "WHERE shop_id + 0 = %s AND item_id = item AND location_id = location AND available BETWEEN least AND most "
     + build_returning_clause(InventoryLevel)
 )
 
@@ -153,7 +168,9 @@ def connect_missing(moves: Sequence[StockChange], *, actor: str, at: datetime) -
 
 
 def _update_levels(moves: Sequence[StockChange], at: datetime) -> list[InventoryLevel]:
-    """Run the UPDATE of each change in order, which locks the levels. Return the changed levels."""
+    """Change the levels, which also locks them. Return the levels after each change."""
+    if should_change_together(len(moves)) and len({move.key for move in moves}) == len(moves):
+        return _update_together(moves, at)
     shop = get_current_shop().pk
     shared_params = connection.ops.adapt_datetimefield_value(at), create_version(), shop
     calls = [
@@ -173,6 +190,25 @@ def _update_levels(moves: Sequence[StockChange], at: datetime) -> list[Inventory
                 ),
             )
     return _LEVELS.build_returned_instances([row for (row,) in results])
+
+
+def _update_together(moves: Sequence[StockChange], at: datetime) -> list[InventoryLevel]:
+    """Change different levels with one statement, after another has locked them in order."""
+    shop = get_current_shop().pk
+    items, locations = [move.item_id for move in moves], [move.location_id for move in moves]
+    least, most = map(list, zip(*map(_get_allowed_range, moves), strict=True))
+    changes = [items, locations, [move.delta for move in moves], least, most]
+    _, rows = execute_batch(
+        [
+            StatementCall(_LOCK_TOGETHER, [shop, items, locations]),
+            StatementCall(_CHANGE_TOGETHER, [at, create_version(), shop, *changes, shop]),
+        ]
+    )
+    levels = {(level.item_id, level.location_id): level for level in _LEVELS.build_returned_instances(rows)}
+    for move in moves:
+        if move.key not in levels:
+            raise _build_error(move, since=0)
+    return [levels[move.key] for move in moves]
 
 
 def _get_allowed_range(move: StockChange) -> tuple[int, int]:

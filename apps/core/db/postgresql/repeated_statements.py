@@ -18,6 +18,7 @@ from psycopg.errors import error_from_result
 from psycopg.generators import execute
 from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.rows import TupleRow
+from psycopg.types.array import ListDumper
 
 # A connection keeps the parsed SQL of at most this many statements.
 _MAX_STATEMENTS = 500
@@ -26,10 +27,25 @@ _ATTRIBUTE = "repeated_statements"
 _COMMAND_OK, _TUPLES_OK, _IDLE = ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK, TransactionStatus.IDLE
 
 
-class RepeatedStatements:
-    """The parsed statements of a connection, and its adapters with psycopg's compiled timestamp loader.
+class TextListDumper(ListDumper):
+    """Converts a list of strings at once. psycopg looks for special characters in each string."""
 
-    Django's own timestamp loader takes seven times as long. Both loaders return the same times in UTC.
+    def dump(self, obj: list[Any]) -> abc.Buffer | None:
+        if set(map(type, obj)) != {str}:
+            return super().dump(obj)
+        joined = "\0".join(obj)
+        if joined.count("\0") >= len(obj):
+            # psycopg raises an error for strings with a NUL.
+            return super().dump(obj)
+        escaped = joined.replace("\\", "\\\\").replace('"', '\\"').replace("\0", '","')
+        return f'{{"{escaped}"}}'.encode(self._tx.encoding)
+
+
+class RepeatedStatements:
+    """The parsed statements of a connection, and its adapters: psycopg's, with two that take less time.
+
+    Django's own timestamp loader takes seven times as long as psycopg's compiled one. Both return the same times in
+    UTC. See ``TextListDumper`` for the other.
     """
 
     def __init__(self, raw: Connection[TupleRow]) -> None:
@@ -39,6 +55,7 @@ class RepeatedStatements:
         self.adapters = AdaptersMap(raw.adapters)
         if loader is not None:
             self.adapters.register_loader(oid, loader)
+        self.adapters.register_dumper(list, TextListDumper)
         self._queries: dict[str, tuple[PostgresQuery, abc.Transformer]] = {}
 
     @classmethod
