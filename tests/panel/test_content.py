@@ -1,4 +1,5 @@
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -60,6 +61,36 @@ def build_article_form(panel: Panel, article_id: int, **changed: Any) -> Attrs:
 
 def save_article(panel: Panel, article: Article, **changed: Any) -> Response:
     return panel.post("content_article_change", article.pk, **build_article_form(panel, article.pk, **changed))
+
+
+@pytest.mark.parametrize("published_at", ["2026-11-01T05:30:15.25Z", "2026-11-01T06:30:15.25Z"])
+def test_a_time_that_occurs_twice_is_kept_and_shows_its_offset(
+    panel: Panel, article: Article, published_at: str
+) -> None:
+    """Both are 01:30 in New York: the clocks are turned back at two o'clock."""
+    Shop.objects.update(timezone="America/New_York")
+    moment = datetime.fromisoformat(published_at)
+    Article.objects.update(published_at=moment)
+
+    page = panel.get("content_article_change", article.pk).content.decode()
+    saved = save_article(panel, article, title="Changed")
+
+    article.refresh_from_db()
+    assert (saved.status_code, article.title, article.published_at) == (302, "Changed", moment)
+    assert f"This is 01:30 (UTC-0{4 if moment.hour == 5 else 5}:00)." in page
+
+
+def test_a_new_time_may_occur_twice_but_must_occur(panel: Panel, article: Article) -> None:
+    Shop.objects.update(timezone="America/New_York")
+
+    twice = save_article(panel, article, published_at_0="2031-11-02", published_at_1="01:30")
+    article.refresh_from_db()
+    never = save_article(panel, article, published_at_0="2031-03-09", published_at_1="02:30")
+
+    # In the future, the first of both is closer.
+    assert (twice.status_code, article.published_at) == (302, datetime(2031, 11, 2, 5, 30, tzinfo=UTC))
+    assert never.status_code == 200
+    assert "The clocks are turned forward, so this time does not occur." in never.content.decode()
 
 
 def save_code(panel: Panel, theme: Theme, key: str, **data: object) -> Response:

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
+from apps.core.admin.forms.times import ShopDateTimeField
 from apps.core.exceptions import DomainError
-from apps.core.timestamps import EARLIEST, LATEST
 from apps.core.types import ReadOnlyAttrs
 from apps.fulfillment.domain.fulfillment_orders import moves
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, FulfillmentOrderLine
@@ -21,16 +20,6 @@ NO_ITEMS_SELECTED = gettext_lazy("Select at least one item.")
 def message_field(label: StrOrPromise, *, help_text: StrOrPromise = "") -> forms.CharField:
     widget = forms.Textarea(attrs={"rows": 3})
     return forms.CharField(label=label, required=False, max_length=1000, widget=widget, help_text=help_text)
-
-
-def datetime_field(label: StrOrPromise) -> forms.DateTimeField:
-    return forms.DateTimeField(
-        label=label,
-        help_text=gettext_lazy("In the shop's time zone."),
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"],
-        validators=[MinValueValidator(EARLIEST), MaxValueValidator(LATEST)],
-    )
 
 
 class ActionForm(forms.Form):
@@ -151,14 +140,14 @@ class MoveForm(ActionForm):
 
 
 class RescheduleForm(ActionForm):
-    new_fulfill_at = datetime_field(gettext_lazy("Fulfill from"))
+    new_fulfill_at = ShopDateTimeField(gettext_lazy("Fulfill from"))
 
     def prepare(self) -> None:
         self.initial.setdefault("new_fulfill_at", self.row.fulfill_at)
 
 
 class DeadlineForm(ActionForm):
-    fulfill_by = datetime_field(gettext_lazy("Fulfill by"))
+    fulfill_by = ShopDateTimeField(gettext_lazy("Fulfill by"))
 
     def prepare(self) -> None:
         self.initial.setdefault("fulfill_by", self.row.fulfill_by)

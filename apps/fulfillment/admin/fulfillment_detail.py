@@ -15,12 +15,13 @@ from django.utils.translation import gettext_lazy
 
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.forms.times import ShopDateTimeField
 from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin, extra_view
 from apps.core.admin.staff_request import EventKwargs
 from apps.core.exceptions import DomainError
 from apps.core.i18n.formats import lowercase_label
 from apps.fulfillment.admin.actions import FulfillmentAction
-from apps.fulfillment.admin.forms import datetime_field, message_field
+from apps.fulfillment.admin.forms import message_field
 from apps.fulfillment.admin.fulfill_form import TrackingForm, get_row_or_404
 from apps.fulfillment.admin.permissions import CHANGE
 from apps.fulfillment.domain import carriers, fulfillments, tracking
@@ -65,11 +66,11 @@ class NewTrackingForm(TrackingForm):
 
 class EventForm(forms.Form):
     status = forms.ChoiceField(label=gettext_lazy("Status"), choices=FulfillmentEvent.Status.choices)
-    happened_at = datetime_field(gettext_lazy("Time"))
+    happened_at = ShopDateTimeField(gettext_lazy("Time"))
     message = message_field(gettext_lazy("Message"))
     city = forms.CharField(label=gettext_lazy("City"), required=False, max_length=255)
     country = forms.CharField(label=gettext_lazy("Country"), required=False, max_length=255)
-    estimated_delivery_at = datetime_field(gettext_lazy("Estimated delivery"))
+    estimated_delivery_at = ShopDateTimeField(gettext_lazy("Estimated delivery"))
 
     def __init__(self, parcel: Fulfillment, data: Any = None) -> None:
         """Create the form, with "in transit" and the current time as initial values."""

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
+from apps.core.admin.forms.times import ShopDateTimeField
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import PanelAdmin, ReadOnlyAdminMixin
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
@@ -47,9 +48,7 @@ _STATUSES = {
 
 
 class ReplayForm(forms.Form):
-    since = forms.DateTimeField(
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}), label=gettext_lazy("Since")
-    )
+    since = ShopDateTimeField(gettext_lazy("Since"))
 
 
 class RateLimitForm(forms.ModelForm[Subscription]):

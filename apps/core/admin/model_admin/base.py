@@ -49,6 +49,7 @@ from django_stubs_ext import StrOrPromise
 from apps.core.admin.forms.error_display import format_errors, format_unchanged_error
 from apps.core.admin.forms.forms import PanelForm
 from apps.core.admin.forms.idempotency import submit_once
+from apps.core.admin.forms.times import ShopSplitDateTimeField
 from apps.core.admin.lists import saved_views, search
 from apps.core.admin.lists.changelist import PanelChangeList, strip_markup
 from apps.core.admin.lists.paginator import BoundedPaginator
@@ -86,6 +87,7 @@ class PanelAdmin(AuditedAdmin[M]):
     is_in_palette = True
     palette_order = 50
     form: type[ModelForm[M]] = PanelForm[M]
+    formfield_overrides = {models.DateTimeField: {"form_class": ShopSplitDateTimeField}}
     paginator = BoundedPaginator
     list_per_page = 50
     list_max_show_all = 0
