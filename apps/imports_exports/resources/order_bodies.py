@@ -2,25 +2,37 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
 from apps.catalog.models import Variant
 from apps.core.i18n.error_messages import INVALID
 from apps.core.i18n.messages import define_text
+from apps.core.rest.resources.serializers import validate_body
 from apps.core.rest.versions import get_latest_version
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.timestamps import InvalidDate, parse_timestamp
 from apps.core.types import Attrs
+from apps.customers.api.customers import CustomerSerializer
 from apps.imports_exports.domain.resources import ObjectData
 from apps.imports_exports.domain.rows import Body
 from apps.imports_exports.resources.cells import convert_api_errors
+from apps.imports_exports.resources.exported_orders.references import PRIMARY
+from apps.imports_exports.resources.exported_orders.state import is_exported_order, restore_state
 from apps.imports_exports.resources.order_table import get_entered_codes
+from apps.inventory.domain.stock import get_primary_location
+from apps.inventory.models import Location
 from apps.orders.api.parsing import parse_order
-from apps.orders.domain.create.drafts import OrderParts, OrderRefused
+from apps.orders.domain.create.customers import IS_COMPLETE
+from apps.orders.domain.create.drafts import OrderParts
+from apps.orders.domain.create.restored import OrderRefused
 from apps.orders.models import Order
 
 # JSON members of an order that the import ignores.
 _IGNORED_MEMBERS = frozenset({"metafields", "send_receipt", "fulfillments"})
+# JSON members of an exported order that ``restore_state`` reads.
+_STATE_MEMBERS = frozenset({"transactions", "fulfillment_status", "closed_at", "customer"})
 # A tuple instead of a set, because a value from a file may be unhashable.
 _FULFILLED_STATUSES = ("partial", "fulfilled")
 _IN_FUTURE = define_text("order_imports.in_future", "must not be in the future")
@@ -29,21 +41,64 @@ _NO_QUANTITY = define_text(
 )
 
 
-def parse_new_order(body: Body, source: str, skus: Mapping[str, int], *, at: datetime) -> tuple[Attrs, OrderParts]:
+@dataclass(frozen=True, slots=True)
+class KnownRows:
+    """The rows of this shop that orders in a file refer to.
+
+    Attributes:
+        variants: Variant ids, keyed by the SKUs of the line items. SKUs that several variants share are omitted.
+        locations: Location ids, keyed by their lowercase names. See ``OrderReferences``.
+    """
+
+    variants: Mapping[str, int]
+    locations: Mapping[str, int]
+
+    @classmethod
+    def load(cls, bodies: Iterable[Body]) -> Self:
+        body_list = list(bodies)
+        has_locations = any(is_exported_order(body) for body in body_list)
+        return cls(_get_variant_ids(body_list), _get_location_ids() if has_locations else {})
+
+
+def parse_new_order(body: Body, source: str, known: KnownRows, *, at: datetime) -> tuple[Attrs, OrderParts]:
     """Parse an order from a file into the arguments of ``create_order``. ``source`` is its key in its source system.
 
     Raises:
         OrderRefused, RowRefused: If values are invalid.
     """
+    name_and_time = _get_name_and_time(body, at)
     with convert_api_errors():
-        attrs, parts = parse_order(get_latest_version(), _convert_to_new(body, skus))
-    attrs |= {"source_name": "import", "source_identifier": source[:255], **_get_name_and_time(body, at)}
+        attrs, parts = parse_order(get_latest_version(), _convert_to_new(body, known.variants))
+        attrs |= name_and_time
+        attrs["source_identifier"] = (attrs.get("source_identifier") or source)[:255]
+        if is_exported_order(body):
+            parts.customer = _parse_customer(body)
+            restore_state(body, attrs, parts, known.locations)
+            return attrs, parts
+    attrs["source_name"] = "import"
     parts.fulfilled_quantities = _get_fulfilled_quantities(body, parts)
     return attrs, parts
 
 
-def get_variant_ids(bodies: Iterable[Body]) -> Mapping[str, int]:
-    """Return the variant ids, keyed by the SKUs of the line items. SKUs that several variants share are omitted."""
+def _parse_customer(body: Body) -> Attrs | None:
+    """Parse the customer of an exported order, or return None if the order has no customer."""
+    customer = body.get("customer")
+    if not isinstance(customer, dict):
+        return None
+    address = customer.get("default_address")
+    addresses = _remove_members([address], "id", "customer_id") if address else []
+    members = {name: value for name, value in customer.items() if name not in {"id", "metafields", "password"}}
+    attrs = validate_body(CustomerSerializer, get_latest_version(), {**members, "addresses": addresses})
+    return {**attrs, IS_COMPLETE: True}
+
+
+def _get_location_ids() -> dict[str, int]:
+    """Return the ids of the locations, keyed by lowercase name. Active locations take precedence."""
+    rows = Location.objects.order_by("active", "-pk").values_list("name", "pk")
+    return {**{name.lower(): pk for name, pk in rows}, PRIMARY: get_primary_location().pk}
+
+
+def _get_variant_ids(bodies: Iterable[Body]) -> Mapping[str, int]:
     skus = {line["sku"] for body in bodies for line in _get_lines_with_sku(body)} - {""}
     if not skus:
         return {}
@@ -111,8 +166,11 @@ def _convert_to_new(body: Body, skus: Mapping[str, int]) -> ObjectData:
     for line in _get_lines_with_sku(new_body):
         if line["sku"] in skus:
             line["variant_id"] = skus[line["sku"]]
+    if is_exported_order(body):
+        return {name: value for name, value in new_body.items() if name not in _STATE_MEMBERS}
     codes = body.get("discount_codes")
-    if isinstance(codes, list) and all(isinstance(code, dict) for code in codes):
+    has_applications = bool(body.get("discount_applications"))
+    if not has_applications and isinstance(codes, list) and all(isinstance(code, dict) for code in codes):
         new_body["discount_codes"] = get_entered_codes(body)
     if isinstance(body.get("customer"), dict):
         [new_body["customer"]] = _remove_members([body["customer"]], "id")

@@ -16,8 +16,9 @@ from apps.core.money import format_decimal
 from apps.customers.domain.lookup import ContactsDisagree
 from apps.imports_exports.domain.rows import Body, ImportRow, RowOutcome, RowResult, create_failed_outcome
 from apps.imports_exports.models import ImportedRow
+from apps.imports_exports.resources.exported_orders.state import is_exported_order
 from apps.imports_exports.resources.order_bodies import (
-    get_variant_ids,
+    KnownRows,
     has_fulfillments,
     parse_file_moment,
     parse_new_order,
@@ -27,7 +28,8 @@ from apps.orders.domain import transitions
 from apps.orders.domain.create import lines as draft_lines
 from apps.orders.domain.create import orders as create
 from apps.orders.domain.create.customers import OrderCustomerRefused
-from apps.orders.domain.create.drafts import OrderDraft, OrderRefused, build_order
+from apps.orders.domain.create.drafts import OrderDraft, build_order
+from apps.orders.domain.create.restored import OrderRefused
 from apps.orders.models import Order
 
 _ALREADY_IMPORTED = define_text("order_imports.already_imported", "was already imported")
@@ -53,7 +55,7 @@ def must_be_alone(body: Body) -> bool:
         return True
     return bool(
         body.get("fulfill_at")
-        or (body.get("cancelled_at") and (has_fulfillments(body) or not _has_valid_cancelled_at(body)))
+        or (_is_cancelled_by_import(body) and (has_fulfillments(body) or not _has_valid_cancelled_at(body)))
     )
 
 
@@ -65,12 +67,12 @@ def _import_order(row: ImportRow, body: Body, *, actor: str, at: datetime) -> Ro
         return _create_skipped(earlier)
     if earlier is not None:
         _clear_source_keys([earlier])
-    attrs, parts = parse_new_order(body, key.removeprefix(_PREFIX), get_variant_ids([body]), at=at)
+    attrs, parts = parse_new_order(body, key.removeprefix(_PREFIX), KnownRows.load([body]), at=at)
     try:
         order = create.create_order(attrs, parts, actor=actor, at=at)
     except OrderCustomerRefused as error:
         raise _get_staff_error(error) from None
-    if body.get("cancelled_at"):
+    if _is_cancelled_by_import(body):
         _cancel_order(order, body, actor=actor)
     return _create_new_outcome(order, attrs.get("name", ""), len(parts.lines), key)
 
@@ -105,7 +107,7 @@ def import_orders(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: dat
         new_indexes = [index for index in drafts if outcomes[index].result == RowResult.NEW]
         _clear_source_keys([before[keys[index]] for index in new_indexes if keys[index] in before])
         for index in new_indexes:
-            if rows[index][1].get("cancelled_at"):
+            if _is_cancelled_by_import(rows[index][1]):
                 _cancel_order(drafts[index].order, rows[index][1], actor=actor)
     return [outcomes[index] for index in range(len(rows))]
 
@@ -145,12 +147,12 @@ def _create_drafts(
     bodies: dict[int, Body], keys: Sequence[str], *, at: datetime
 ) -> dict[int, OrderDraft | DomainError]:
     """Return a priced draft of each order, or the error if the order is invalid."""
-    skus = get_variant_ids(bodies.values())
+    known = KnownRows.load(bodies.values())
     results: dict[int, OrderDraft | DomainError] = {}
     parsed = {}
     for index, body in bodies.items():
         try:
-            parsed[index] = parse_new_order(body, keys[index].removeprefix(_PREFIX), skus, at=at)
+            parsed[index] = parse_new_order(body, keys[index].removeprefix(_PREFIX), known, at=at)
         except DomainError as error:
             results[index] = error
     catalog = draft_lines.load_catalog_rows(line for _, parts in parsed.values() for line in parts.lines)
@@ -177,6 +179,11 @@ def _create_new_outcome(order: Order, name: str, lines: int, key: str) -> RowOut
     values = {"order": order.source_identifier, "buyer": str(customer), "lines": lines, "total_price": total}
     changes = {field: (None, value) for field, value in values.items()}
     return RowOutcome(RowResult.NEW, order.name, reason, source_key=key, changes=changes)
+
+
+def _is_cancelled_by_import(body: Body) -> bool:
+    """Return True if the import creates the order and then cancels it. An exported order already has its result."""
+    return bool(body.get("cancelled_at")) and not is_exported_order(body)
 
 
 def _has_valid_cancelled_at(body: Body) -> bool:

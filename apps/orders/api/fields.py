@@ -1,5 +1,5 @@
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Unpack
 
 from apps.core.money import convert_amount, convert_parts, format_decimal, format_stored_decimal
@@ -134,6 +134,21 @@ class _AnyText(TextField):
 
     def to_internal_value(self, data: object) -> str:
         return super().to_internal_value(str(data).lower() if isinstance(data, bool) else data)
+
+
+class PlainNumberField(TextField):
+    """A decimal number that is stored as text, so that it is rendered exactly as received."""
+
+    def to_internal_value(self, data: object) -> str:
+        text = str(data) if isinstance(data, int | Decimal) and not isinstance(data, bool) else data
+        value = super().to_internal_value(text)
+        try:
+            is_number = Decimal(value).is_finite()
+        except InvalidOperation:
+            is_number = False
+        if not is_number:
+            self.fail("invalid")
+        return value
 
 
 def nullable_integer(least: int = 0, most: int = 10**9) -> IntegerField:

@@ -38,6 +38,8 @@ ORDER_PATH = "order__"
 MAX_TAXES = 20
 # The maximum number of duties per line item, and of tax lines per duty.
 MAX_DUTIES, MAX_DUTY_TAXES = 5, 3
+# The maximum number of discount applications of an order: one per line item, code and edit.
+MAX_APPLICATIONS = 2000
 CURRENCIES = get_currency_columns(ORDER_PATH)
 
 
@@ -59,7 +61,11 @@ def create_duties_field() -> ObjectListField:
 
 
 def create_discount_allocations_field() -> ObjectListField:
-    return ObjectListField({}, render=render_discount_allocations, needs=CURRENCIES, read_only=True, required=None)
+    members: dict[str, ApiField] = {
+        "amount": AmountField(required=True, allow_null=False),
+        "discount_application_index": IntegerField(min_value=0, max_value=MAX_APPLICATIONS),
+    }
+    return ObjectListField(members, render=render_discount_allocations, needs=CURRENCIES, most=MAX_APPLICATIONS)
 
 
 def _discounted(_context: RenderContext, price: Decimal, discount: Decimal, currency: str) -> str:

@@ -35,6 +35,7 @@ from apps.orders.api.fields import (
     Blankable,
     DutiesSet,
     Money,
+    PlainNumberField,
     TotalSet,
     ZeroSet,
     blank_as_null_text,
@@ -47,8 +48,9 @@ from apps.orders.api.fields import (
     render_discount_codes,
     render_tax_lines,
 )
-from apps.orders.api.line_items import LineItemSerializer, ShippingLineSerializer
+from apps.orders.api.line_items import MAX_APPLICATIONS, LineItemSerializer, ShippingLineSerializer
 from apps.orders.api.transactions import get_transaction_members
+from apps.orders.domain.pricing.given_discounts import APPLICATION_MEMBERS, APPLICATION_TYPES
 from apps.orders.domain.pricing.prices import CODE_TYPES
 from apps.orders.domain.statuses import get_status_page_url
 from apps.orders.models import Order, get_outstanding
@@ -75,6 +77,15 @@ _CODE = {
     "code": TextField(max_length=255),
     "amount": AmountField(required=True, allow_null=False),
     "type": ChoiceField(choices=[(word, word) for word in CODE_TYPES], required=False, default="fixed_amount"),
+}
+_APPLICATION: dict[str, ApiField] = {
+    "type": ChoiceField(choices=[(word, word) for word in APPLICATION_TYPES]),
+    "value": PlainNumberField(max_length=40),
+    **{
+        name: ChoiceField(choices=[(word, word) for word in choices], required=False, allow_null=True)
+        for name, choices in APPLICATION_MEMBERS.items()
+    },
+    **{name: nullable_text() for name in ("code", "title", "description")},
 }
 # Fields that other apps add to orders, by the name of the placeholder that they replace. Changes to the related rows
 # must increase the order's version.
@@ -185,7 +196,7 @@ class OrderSerializer(ResourceSerializer[Order]):
     email = nullable_text()
     estimated_taxes = ReadOnlyColumn()
     exchange_rate = DecimalField(
-        write_only=True, max_digits=18, decimal_places=6, required=False, allow_null=True, min_value=0
+        write_only=True, max_digits=24, decimal_places=12, required=False, allow_null=True, min_value=0
     )
     financial_status = ChoiceField(choices=Order.FinancialStatus.choices, required=False, allow_null=True)
     fulfillment_status = blank_as_null_text(20)
@@ -250,7 +261,7 @@ class OrderSerializer(ResourceSerializer[Order]):
     user_id = ConstantField(None)
     billing_address = AddressField()
     customer = OrderCustomerField(OrderCustomerSerializer, "customer")
-    discount_applications = JsonField(read_only=True, schema={"type": "array", "items": {"type": "object"}})
+    discount_applications = ObjectListField(_APPLICATION, most=MAX_APPLICATIONS)
     fulfillments = ConstantField([])
     line_items = WritableNestedRows(LineItemSerializer, "line_items", order=("position", "pk"), most=MAX_LINES)
     payment_terms = ConstantField(None)

@@ -8,6 +8,7 @@ from apps.core.types import Attrs, Errors, RequestData, Schema
 from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput
 from apps.orders.api.fields import AddressField
+from apps.orders.api.money_sets import complete_currencies
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.domain.create.drafts import OrderParts
 from apps.orders.domain.pricing.totals import CHECKED_TOTALS
@@ -49,11 +50,13 @@ def parse_order(version: str, data: RequestData) -> tuple[Attrs, OrderParts]:
     drafts = _parse_metafields(data, errors)
     if errors:
         raise Unprocessable(errors)
+    attrs |= complete_currencies(attrs, data)
     parts = OrderParts(
         lines=[_without_nulls(row) for row in attrs.pop("line_items", None) or ()],
         shipping=[_without_nulls(row) for row in attrs.pop("shipping_lines", None) or ()],
         customer=attrs.pop("customer", None),
         codes=attrs.pop("discount_codes", None) or (),
+        applications=attrs.pop("discount_applications", None) or (),
         taxes=attrs.pop("tax_lines", None) or (),
         transactions=[_without_nulls(row) for row in attrs.pop("transactions", None) or ()],
         totals={name: attrs.pop(name) for name in CHECKED_TOTALS if attrs.get(name) is not None},

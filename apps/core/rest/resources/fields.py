@@ -403,7 +403,7 @@ class DecimalField(ApiField, serializers.DecimalField):
     Signs, exponents, spaces and non-ASCII digits are rejected.
     """
 
-    _PLAIN = re.compile(r"[0-9]{1,12}(?:\.([0-9]{1,6}))?", re.ASCII)
+    _PLAIN = re.compile(r"[0-9]{1,12}(?:\.([0-9]{1,12}))?", re.ASCII)
 
     def to_internal_value(self, data: object) -> Decimal:
         if isinstance(data, bool) or not isinstance(data, str | int | Decimal):

@@ -22,6 +22,10 @@ from apps.orders.domain.customer_totals import lock_order_customer
 from apps.orders.models import Order
 
 
+# A member of ``customer`` data that contains the whole customer, who is not completed from the order.
+IS_COMPLETE = "is_complete"
+
+
 class OrderCustomerRefused(DomainError):
     field = "customer"
 
@@ -43,7 +47,13 @@ def get_or_create_customer(order: Order, data: ReadOnlyAttrs | None, *, actor: s
 
 
 def _customer_attrs(order: Order, data: ReadOnlyAttrs | None) -> Attrs | None:
-    attrs = {name: value for name, value in (data or {}).items() if value not in (None, "") and name != "id"}
+    attrs = {
+        name: value
+        for name, value in (data or {}).items()
+        if value not in (None, "") and name not in {"id", IS_COMPLETE}
+    }
+    if data and data.get(IS_COMPLETE):
+        return attrs if attrs.keys() & {"email", "phone", "first_name", "last_name"} else None
     if not attrs.get("email") and order.email:
         attrs["email"] = order.email
     if not attrs.get("phone") and order.phone and not attrs.get("email"):
@@ -142,9 +152,9 @@ def _build_draft(order: Order, attrs: Attrs, *, at: datetime) -> CustomerDraft |
     if attrs.keys() == {"phone"}:
         return None
     snapshot = order.shipping_address or order.billing_address
-    if snapshot and not attrs.get("addresses"):
+    if snapshot and "addresses" not in attrs:
         attrs["addresses"] = [{name: snapshot.get(name) for name in COLUMNS}]
-    if order.buyer_accepts_marketing and attrs.get("email"):
+    if order.buyer_accepts_marketing and attrs.get("email") and "email_marketing_consent" not in attrs:
         attrs["accepts_marketing"] = True
     try:
         return draft_customer(attrs, at=at)

@@ -5,7 +5,6 @@ from decimal import Decimal
 
 from django.utils.translation import gettext
 
-from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST
 from apps.core.money import get_minor_unit, is_currency
 from apps.core.tenancy.currency_conversion import find_presentment
@@ -16,6 +15,8 @@ from apps.customers.models import Customer
 from apps.metafields.domain.write import MetafieldInput
 from apps.orders.domain import payments
 from apps.orders.domain.create import lines as draft_lines
+from apps.orders.domain.create import restored
+from apps.orders.domain.create.restored import OrderRefused, OrderState
 from apps.orders.domain.pricing import prices
 from apps.orders.domain.pricing.totals import compare_totals
 from apps.orders.domain.updates import clean_order_values
@@ -32,10 +33,6 @@ IMPLIED_TRANSACTIONS: dict[str, tuple[str, ...]] = {
 }
 
 
-class OrderRefused(DomainError):
-    pass
-
-
 @dataclass
 class OrderParts:
     """The input for a new order, except the columns of the order itself.
@@ -44,11 +41,13 @@ class OrderParts:
         lines: See ``draft_lines.build_lines``.
         customer: ``id`` or contact details.
         codes: Discount codes, each with ``code``, ``amount`` and ``type``.
+        applications: Discounts that are already allocated to the lines. See ``pricing.given_discounts``.
         taxes: Taxes on the whole order, each with ``title``, ``rate`` and ``price``.
         transactions: See ``payments.build_transaction``.
         totals: Totals sent by the client, which are compared with the calculated totals.
         financial_status: The financial status, for orders without ``transactions``.
         fulfillment_status: ``fulfilled`` if the order is already fulfilled.
+        state: What happened to an order that another shop exported. See ``restored.OrderState``.
         other_members: Members of the request body that other apps handle.
     """
 
@@ -56,6 +55,7 @@ class OrderParts:
     shipping: Sequence[ReadOnlyAttrs] = ()
     customer: ReadOnlyAttrs | None = None
     codes: Sequence[ReadOnlyAttrs] = ()
+    applications: Sequence[ReadOnlyAttrs] = ()
     taxes: Sequence[ReadOnlyAttrs] = ()
     transactions: Sequence[ReadOnlyAttrs] = ()
     totals: Mapping[str, Decimal] = field(default_factory=dict)
@@ -64,6 +64,7 @@ class OrderParts:
     fulfilled_quantities: Sequence[int] = ()
     metafields: Sequence[MetafieldInput] = ()
     send_receipt: bool = False
+    state: OrderState | None = None
     other_members: ReadOnlyAttrs = field(default_factory=dict)
 
 
@@ -77,6 +78,11 @@ class OrderDraft:
     parts: OrderParts
     name: str
     transactions: list[Transaction] = field(default_factory=list)
+
+    @property
+    def has_no_customer(self) -> bool:
+        """Return True if the order had no customer in the shop that exported it, whatever its email."""
+        return self.parts.state is not None and self.parts.customer is None
 
 
 def build_order(
@@ -108,8 +114,12 @@ def build_order(
         raise OrderRefused(errors)
     lines, errors = draft_lines.build_lines(order, parts.lines, catalog_rows)
     shipping = [ShippingLine(shop=shop, order=order, created_at=at, **row) for row in parts.shipping]
+    if parts.state is not None and not errors:
+        restored.apply_state(order, lines, shipping, parts.state)
     if not errors:
-        errors = prices.price_order(order, lines, shipping, codes=parts.codes, taxes=parts.taxes)
+        errors = prices.price_order(
+            order, lines, shipping, codes=parts.codes, taxes=parts.taxes, applications=parts.applications
+        )
     if not errors:
         errors = compare_totals(order, parts.totals)
     errors |= _set_fulfilled(parts, lines)
@@ -121,14 +131,18 @@ def build_order(
 def assign_customer(drafted: OrderDraft, customer: Customer | None) -> None:
     order = drafted.order
     order.customer = customer
-    if customer is not None and not order.email:
+    if customer is not None and not order.email and drafted.parts.state is None:
         order.email = customer.email
 
 
 def set_transactions(drafted: OrderDraft, *, at: datetime) -> None:
     """Build the order's transactions from the input or, if there is none, from the financial status."""
-    order, status = drafted.order, drafted.parts.financial_status
+    order, status, state = drafted.order, drafted.parts.financial_status, drafted.parts.state
     inputs = drafted.parts.transactions
+    if state is not None and state.transactions is not None:
+        drafted.transactions = restored.build_transactions(order, state.transactions, at=at)
+        restored.check_state(order, drafted.lines, drafted.transactions, state)
+        return
     if not inputs and status:
         if status not in IMPLIED_TRANSACTIONS:
             raise OrderRefused({"financial_status": [gettext("requires matching transactions")]})
@@ -145,6 +159,8 @@ def set_transactions(drafted: OrderDraft, *, at: datetime) -> None:
     if errors:
         raise OrderRefused(errors)
     drafted.transactions = rows
+    if state is not None:
+        restored.check_state(order, drafted.lines, rows, state)
 
 
 def _set_currencies(order: Order, attrs: ReadOnlyAttrs) -> Errors:

@@ -13,6 +13,7 @@ from apps.orders.models.orders import FIRST_NAME
 
 MAX_NAME_LENGTH = 64
 # Names with more digits do not set the order number, because a single such name could use up the number range.
+MAX_KEPT_NUMBER = 10**9 - FIRST_NAME
 _OUR_NAME = re.compile(r"#([1-9][0-9]{3,8})", re.ASCII)
 
 
@@ -33,7 +34,8 @@ def assign_numbers(orders_with_names: Sequence[tuple[Order, str]]) -> None:
 
     A new order gets the next number and the name derived from the number. An imported order keeps its name from the
     other system if that name is not taken. A name like ``#1234`` also sets the number, so that the number is not
-    assigned twice. With any other name, the order gets the next number.
+    assigned twice. With any other name, the order gets the number that it already has, if that number is not taken, or
+    the next number.
     """
     next_number = _take_next_number()
     used_numbers, used_names = _used_numbers_and_names(orders_with_names)
@@ -77,11 +79,11 @@ def _check_currency(currency: str) -> None:
 
 def _assign(order: Order, name: str, last: int, used_numbers: Collection[int], used_names: Collection[str]) -> int:
     """Set an order's number and name. ``last`` is the last used number. Return the new last used number."""
+    wanted_number = _get_wanted_number(order, name)
     order.number = new_last = last + 1
-    if own_number := _number_in(name):
-        if own_number not in used_numbers:
-            order.number, new_last = own_number, max(last, own_number)
-    elif 0 < len(name) <= MAX_NAME_LENGTH and name not in used_names:
+    if wanted_number and wanted_number not in used_numbers:
+        order.number, new_last = wanted_number, max(last, wanted_number)
+    if not _number_in(name) and 0 < len(name) <= MAX_NAME_LENGTH and name not in used_names:
         order.name = name
     order.name = order.name or f"#{order.number + FIRST_NAME - 1}"
     return new_last
@@ -89,11 +91,17 @@ def _assign(order: Order, name: str, last: int, used_numbers: Collection[int], u
 
 def _used_numbers_and_names(orders_with_names: Sequence[tuple[Order, str]]) -> tuple[set[int], set[str]]:
     requested_names = {name for _, name in orders_with_names if name}
-    own_numbers = {number for name in requested_names if (number := _number_in(name))}
+    own_numbers = {number for order, name in orders_with_names if (number := _get_wanted_number(order, name))}
     foreign_names = {name for name in requested_names if not _number_in(name) and len(name) <= MAX_NAME_LENGTH}
     numbers = Order.objects.filter(number__in=own_numbers).values_list("number", flat=True)
     names = Order.objects.filter(name__in=foreign_names).values_list("name", flat=True)
     return set(numbers), set(names)
+
+
+def _get_wanted_number(order: Order, name: str) -> int:
+    """Return the number in a name like ``#1001``, or the number that an order from another shop has, or 0."""
+    number = _number_in(name)
+    return number or (order.number if name and order.number and order.number <= MAX_KEPT_NUMBER else 0)
 
 
 def _number_in(name: str) -> int:

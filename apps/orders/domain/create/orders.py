@@ -32,7 +32,8 @@ def create_order(attrs: ReadOnlyAttrs, parts: OrderParts, *, actor: str, at: dat
         NotEnoughStock: A variant has too little stock and must not be oversold.
     """
     drafted = build_order(attrs, parts, app=app, at=at)
-    assign_customer(drafted, customers.get_or_create_customer(drafted.order, parts.customer, actor=actor, at=at))
+    if not drafted.has_no_customer:
+        assign_customer(drafted, customers.get_or_create_customer(drafted.order, parts.customer, actor=actor, at=at))
     numbering.assign_numbers([(drafted.order, drafted.name)])
     stock_reservation.take_stock(drafted.order, drafted.lines, actor=actor, at=at)
     set_transactions(drafted, at=at)
@@ -79,7 +80,9 @@ def _complete(drafted: OrderDraft, people: customers.OrderCustomers, *, at: date
     if order.inventory_behaviour != Order.InventoryBehaviour.BYPASS or (data and data.get("id")):
         raise ValueError("An order that takes stock or has a customer id must be created alone")
     try:
-        customer, new_customer = people.choose_customer(order, data, at=at)
+        customer, new_customer = (
+            (None, None) if drafted.has_no_customer else people.choose_customer(order, data, at=at)
+        )
         assign_customer(drafted, customer)
         set_transactions(drafted, at=at)
     except DomainError as error:

@@ -6,6 +6,7 @@ from decimal import Decimal
 from apps.core.i18n.error_messages import INVALID, at_most
 from apps.core.money import ZERO, format_decimal, format_plain, has_valid_precision, round_money, split_amount
 from apps.core.types import Errors, ReadOnlyAttrs
+from apps.orders.domain.pricing.given_discounts import PricedRow, apply_given_discounts, split_codes
 from apps.orders.domain.pricing.taxes import (
     adjust_taxes,
     complete_row_taxes,
@@ -18,7 +19,6 @@ from apps.orders.domain.pricing.totals import check_limits, set_totals
 from apps.orders.models import LineItem, Order, ShippingLine
 
 CODE_TYPES = ("fixed_amount", "percentage", "shipping")
-PricedRow = LineItem | ShippingLine
 
 
 def price_order(
@@ -28,18 +28,21 @@ def price_order(
     *,
     codes: Sequence[ReadOnlyAttrs] = (),
     taxes: Sequence[ReadOnlyAttrs] = (),
+    applications: Sequence[ReadOnlyAttrs] = (),
 ) -> Errors:
     """Set all amounts of an order with its currency, and of its lines.
 
     Lines have price, quantity, ``total_discount``, ``tax_lines`` (``title``, ``rate``, optional ``price``) and
     ``duties`` in the format of the request body (see ``taxes.complete_duties``). Codes have ``code``, ``amount`` (in
-    percent for percentages) and ``type``. Taxes on the whole order are allocated to taxable lines if no line, shipping
-    line or duty has taxes.
+    percent for percentages) and ``type``. ``applications`` are discounts that another system has already allocated to
+    the lines (see ``given_discounts``). Their codes and allocations are not applied again. Taxes on the whole order are
+    allocated to taxable lines if no line, shipping line or duty has taxes.
     """
     errors = _check_decimals(order, lines, shipping, codes, taxes)
     if errors:
         return errors
-    order.discount_applications = []
+    if errors := apply_given_discounts(order, lines, shipping, applications):
+        return errors
     errors |= _discount_lines(order, lines)
     errors |= _apply_codes(order, lines, shipping, codes)
     errors |= complete_taxes(order, lines, shipping, taxes)
@@ -78,10 +81,9 @@ def _check_decimals(
 def _discount_lines(order: Order, lines: Sequence[LineItem]) -> Errors:
     errors: Errors = {}
     for index, line in enumerate(lines):
-        line.discount, line.discount_allocations = ZERO, []
         if line.total_discount > line.gross_price:
             errors[f"line_items.{index}.total_discount"] = [at_most(line.gross_price)]
-        elif line.total_discount:
+        elif line.total_discount and not line.discount_allocations:
             _apply_discount(order, line, line.total_discount)
     return errors
 
@@ -96,10 +98,8 @@ def _apply_codes(
 ) -> Errors:
     """Apply discount codes one after the other, each to the price that remains after the previous codes."""
     errors: Errors = {}
-    order.discount_codes = []
-    for shipping_line in shipping:
-        shipping_line.discount, shipping_line.discount_allocations = ZERO, []
-    for index, code in enumerate(codes):
+    order.discount_codes, new_codes = split_codes(order, [*lines, *shipping], codes)
+    for index, code in new_codes.items():
         is_shipping = code["type"] == "shipping"
         rows: Sequence[PricedRow] = shipping if is_shipping else lines
         remaining = [row.net_price for row in rows]

@@ -1,0 +1,1 @@
+"""Export orders completely as JSON lines, and import the exported orders with their whole history."""
