@@ -15,6 +15,7 @@ from apps.core.tenancy.scope import get_current_shop
 from apps.core.timestamps import InvalidDate, parse_timestamp
 from apps.core.types import Attrs
 from apps.customers.api.customers import CustomerSerializer
+from apps.customers.domain.consents import CHANNEL_DEFINITIONS
 from apps.imports_exports.domain.resources import ObjectData
 from apps.imports_exports.domain.rows import Body
 from apps.imports_exports.resources.cells import convert_api_errors
@@ -87,7 +88,10 @@ def _parse_customer(body: Body) -> Attrs | None:
         return None
     address = customer.get("default_address")
     addresses = _remove_members([address], "id", "customer_id") if address else []
-    members = {name: value for name, value in customer.items() if name not in {"id", "metafields", "password"}}
+    ignored = {"id", "metafields", "password"}
+    # A consent needs the contact that it is for.
+    ignored |= {channel.field for channel in CHANNEL_DEFINITIONS.values() if not customer.get(channel.contact)}
+    members = {name: value for name, value in customer.items() if name not in ignored}
     attrs = validate_body(CustomerSerializer, get_latest_version(), {**members, "addresses": addresses})
     return {**attrs, IS_COMPLETE: True}
 
