@@ -116,8 +116,6 @@ def test_tags_may_grow_when_their_case_is_folded(api: ApiClient, letter: str) ->
         ({"tags": ["x" * 256]}, "tags", "is too long (maximum is 255 characters)"),
         ({"title": "x" * 256}, "title", "is too long (maximum is 255 characters)"),
         ({"variants": [{"fulfillment_service": "nobody"}]}, "variants.0.fulfillment_service", None),
-        ({"variants": [{"id": 99}]}, "variants.0.id", "is invalid"),
-        ({"images": [{"id": 99}]}, "images.0.id", "is invalid"),
         ({"variants": "x"}, "variants", "is invalid"),
         ({"metafields_global_title_tag": ["x"]}, "metafields_global_title_tag", None),
     ],
@@ -131,6 +129,30 @@ def test_invalid_values_are_refused(
     assert field in errors
     assert message is None or errors[field] == [message]
     assert not Product.objects.exists()
+
+
+def test_ids_and_a_null_tax_code_of_a_copied_product_are_ignored(api: ApiClient, in_shop: Shop) -> None:
+    variants = [{"id": 99, "product_id": 7, "price": "5.00", "tax_code": None}]
+    images = [{"id": 98, "product_id": 7, "attachment": ATTACHMENT}]
+
+    response = api.post("products.json", {"product": {"title": "Board", "variants": variants, "images": images}})
+
+    assert response.status_code == 201, response.content
+    product = response.json()["product"]
+    assert [(row["price"], row["tax_code"]) for row in product["variants"]] == [("5.00", "")]
+    assert len(product["images"]) == 1
+    variant = product["variants"][0]
+    api.put(f"variants/{variant['id']}.json", {"variant": {"tax_code": "FR020000"}})
+    changed = api.put(f"variants/{variant['id']}.json", {"variant": {"tax_code": None}})
+    assert changed.json()["variant"]["tax_code"] == "FR020000"
+
+
+def test_unknown_ids_in_an_update_are_refused(api: ApiClient, in_shop: Shop) -> None:
+    product = api.post("products.json", {"product": {"title": "Board"}}).json()["product"]
+
+    for part in ("variants", "images"):
+        response = api.put(f"products/{product['id']}.json", {"product": {part: [{"id": 99}]}})
+        assert get_errors(response) == {f"{part}.0.id": ["is invalid"]}
 
 
 @pytest.mark.parametrize(

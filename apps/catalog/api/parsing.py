@@ -44,6 +44,8 @@ def parse_product(
     Raises:
         Unprocessable: The body is invalid. The exception contains all errors as ``{field: messages}``.
     """
+    if instance is None:
+        data = remove_part_ids(data)
     attrs, errors = check_body(ProductSerializer, version, data, instance=instance)
     if too_many_metafields := _check_metafield_count(data):
         raise Unprocessable({**errors, **too_many_metafields})
@@ -231,6 +233,21 @@ def _parse_columns(serializer: Resource, version: str, data: RequestData, errors
     attrs, field_errors = check_body(serializer, version, data)
     errors.update({f"{prefix}{name}": messages for name, messages in field_errors.items()})
     return attrs
+
+
+def remove_part_ids(data: RequestData) -> RequestData:
+    """Remove the ids of variants and images. A new product ignores the ids that a copied product still has."""
+    parts = {name: data[name] for name in ("variants", "images") if isinstance(data.get(name), list)}
+    return {
+        **data,
+        **{
+            name: [
+                {key: value for key, value in row.items() if key != "id"} if isinstance(row, Mapping) else row
+                for row in rows
+            ]
+            for name, rows in parts.items()
+        },
+    }
 
 
 def list_new_images(images: object) -> Sequence[tuple[int, RequestData]]:

@@ -7,7 +7,7 @@ from django.db.models import Model, QuerySet
 
 from apps.catalog.api.extra_schemas import get_product_schemas
 from apps.catalog.api.images import ImageUploadViewSet
-from apps.catalog.api.parsing import list_new_images, parse_product
+from apps.catalog.api.parsing import list_new_images, parse_product, remove_part_ids
 from apps.catalog.api.prices import CurrenciesFilter, PresentmentPricesViewSet
 from apps.catalog.api.serializers import ProductSerializer
 from apps.catalog.domain import products
@@ -83,7 +83,8 @@ class ProductViewSet(PresentmentPricesViewSet[Product], ImageUploadViewSet[Produ
     def prepare_write(self) -> None:
         self.images: dict[int, StoredImage] = {}
         self.upload_errors: dict[int, UploadRefused] = {}
-        entries = list_new_images(self.unwrap_body("product").get("images"))
+        body = self.unwrap_body("product")
+        entries = list_new_images((body if "id" in self.kwargs else remove_part_ids(body)).get("images"))
         if entries and "id" in self.kwargs:
             self.get_object()
         deadline = time.monotonic() + DOWNLOAD_SECONDS

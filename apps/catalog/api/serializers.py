@@ -83,15 +83,17 @@ class VariantSerializer(ResourceSerializer[Variant]):
         render_presentment_prices, "price", "compare_at_price", "fixed_prices", schema=_OBJECTS
     )
     fixed_prices = FixedPricesField()
-    tax_code = TextField(max_length=255, required=False, allow_blank=True)
+    tax_code = TextField(max_length=255, required=False, allow_blank=True, allow_null=True)
     admin_graphql_api_id = global_id_field("ProductVariant")
     image_id = IntegerField(required=False, allow_null=True, min_value=1)
 
     def validate_across_fields(self, attrs: Attrs, instance: Variant | None, errors: Errors) -> None:
-        """Check the weight, and remove a null ``option1``.
+        """Check the weight, and remove a null ``tax_code`` or ``option1``.
 
         If ``option1`` is missing, the value is derived from the product's options.
         """
+        if attrs.get("tax_code", "") is None:
+            del attrs["tax_code"]
         if "weight" not in attrs and attrs.get("grams", 0) > MAX_GRAMS_ALONE:
             errors.setdefault("grams", [at_most(MAX_GRAMS_ALONE)])
         if attrs.get("option1", "") is None:
