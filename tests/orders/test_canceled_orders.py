@@ -7,7 +7,7 @@ import pytest
 from apps.core.jobs import consistency_checks
 from apps.core.tenancy.models import Shop
 from apps.core.types import Attrs
-from apps.imports_exports.resources import orders as order_files
+from apps.imports_exports.resources.exported_orders.reading import read_orders
 from apps.imports_exports.resources.order_table import convert_order_to_rows
 from tests.support.api_client import ApiClient
 from tests.support.factories.orders import make_order
@@ -41,7 +41,7 @@ def test_customers_owe_nothing_for_canceled_orders(
         # The items were removed, so the shop owes the customer the payments.
         outstanding = "0.00" if paid == "0.00" else f"-{paid}"
     assert (canceled["financial_status"], canceled["total_outstanding"]) == (status, outstanding)
-    (exported,) = order_files._read_orders([order.pk])
+    (exported,) = read_orders([order.pk])
     assert next(iter(convert_order_to_rows(exported)))["paid"] == paid
     assert list(consistency_checks.find_differences({"order payments", "order totals"})) == []
 
@@ -52,5 +52,5 @@ def test_a_partial_payment_in_another_currency_is_exported(api: ApiClient, shop:
 
     api.post(f"orders/{order.pk}/cancel.json", {"restock": False})
 
-    (exported,) = order_files._read_orders([order.pk])
+    (exported,) = read_orders([order.pk])
     assert next(iter(convert_order_to_rows(exported)))["paid"] == "5.00"

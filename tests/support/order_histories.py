@@ -6,6 +6,7 @@ product refuses is skipped.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from random import Random
 
@@ -41,6 +42,26 @@ ADDRESS = {
     "country_code": "US",
     "province_code": "NY",
     "phone": "+1 518 555 0100",
+}
+# The path and the body of each action on a fulfillment order.
+ACTIONS: dict[str, tuple[str, JsonObject | None]] = {
+    "hold": ("hold", {"fulfillment_hold": {"reason": "incorrect_address", "reason_notes": "Ask"}}),
+    "release_hold": ("release_hold", None),
+    "move": ("move", None),
+    "cancel_fulfillment_order": ("cancel", None),
+    "close": ("close", None),
+    "mark_as_open": ("open", None),
+    "reschedule": ("reschedule", {"fulfillment_order": {"new_fulfill_at": LATER}}),
+    "set_fulfillment_deadline": ("deadline", None),
+    "request_fulfillment": (
+        "fulfillment_request",
+        {"fulfillment_request": {"message": "Quickly", "notify_customer": True}},
+    ),
+    "accept_fulfillment_request": ("fulfillment_request/accept", None),
+    "reject_fulfillment_request": ("fulfillment_request/reject", None),
+    "request_cancellation": ("cancellation_request", {"cancellation_request": {"message": "Stop"}}),
+    "accept_cancellation_request": ("cancellation_request/accept", None),
+    "reject_cancellation_request": ("cancellation_request/reject", None),
 }
 CUSTOMERS: tuple[JsonObject | None, ...] = (
     None,
@@ -80,7 +101,7 @@ class OrderHistory:
         created = self.post("orders.json", {"order": self.draw_body()})
         self.pk: int | None = created["order"]["id"] if created else None
         if self.pk is not None:
-            self.route()
+            self.route(fulfill_at=datetime.fromisoformat(LATER) if self.random.random() < 0.1 else None)
 
     @property
     def path(self) -> str:
@@ -97,9 +118,9 @@ class OrderHistory:
     def read_fulfillment_orders(self) -> list[JsonObject]:
         return self.api.get(f"{self.path}/fulfillment_orders.json").json()["fulfillment_orders"]
 
-    def route(self) -> None:
+    def route(self, fulfill_at: datetime | None = None) -> None:
         assert self.pk is not None
-        routing.route_order(self.pk, at=timezone.now())
+        routing.route_order(self.pk, at=timezone.now(), fulfill_at=fulfill_at)
 
     def draw_amount(self, most: int = 5000, *, least: int = 1, currency: str | None = None) -> str:
         currency = currency or self.currency
@@ -131,7 +152,7 @@ class OrderHistory:
             line["duties"] = [{**duty, "shop_money": {"amount": self.draw_amount(500)}, "tax_lines": tax_lines}]
         if random.random() < 0.3:
             line["variant_id"] = random.choice(self.histories.variants)
-        elif random.random() < 0.2:
+        elif random.random() < 0.4:
             line["fulfillment_service"] = self.histories.service
         return line
 
@@ -173,7 +194,6 @@ class OrderHistory:
             **({} if customer is None else {"customer": customer}),
             **({"shipping_address": ADDRESS} if random.random() < 0.5 else {}),
             **({"billing_address": {**ADDRESS, "company": "Engines"}} if random.random() < 0.3 else {}),
-            **({"fulfill_at": LATER} if random.random() < 0.1 else {}),
             **random.choice(({}, {"financial_status": "paid"}, {"financial_status": "authorized"})),
             **({"fulfillment_status": "fulfilled"} if random.random() < 0.05 else {}),
         }
@@ -250,25 +270,12 @@ class OrderHistory:
         if not rows:
             return
         row = self.random.choice(rows)
-        target = self.random.choice(self.histories.locations)
-        path, body = self.random.choice(
-            (
-                ("hold", {"fulfillment_hold": {"reason": "incorrect_address", "reason_notes": "Ask"}}),
-                ("hold", {"fulfillment_hold": {"reason": "other"}}),
-                ("release_hold", None),
-                ("move", {"fulfillment_order": {"new_location_id": target}}),
-                ("cancel", None),
-                ("close", None),
-                ("open", None),
-                ("fulfillment_request", {"fulfillment_request": {"message": "Quickly", "notify_customer": True}}),
-                ("fulfillment_request/accept", None),
-                ("fulfillment_request/reject", None),
-                ("cancellation_request", None),
-                ("cancellation_request/accept", None),
-                ("cancellation_request/reject", None),
-            )
-        )
-        self.post(f"fulfillment_orders/{row['id']}/{path}.json", body)
+        action = self.random.choice(row["supported_actions"] or ["close"])
+        if action in ACTIONS:
+            path, body = ACTIONS[action]
+            if action == "move":
+                body = {"fulfillment_order": {"new_location_id": self.random.choice(self.histories.locations)}}
+            self.post(f"fulfillment_orders/{row['id']}/{path}.json", body)
 
     def refund(self) -> None:
         random = self.random
@@ -317,8 +324,8 @@ STEPS: tuple[Callable[[OrderHistory], None], ...] = (
     *(OrderHistory.edit,) * 3,
     *(OrderHistory.fulfill,) * 4,
     *(OrderHistory.change_fulfillment,) * 2,
-    *(OrderHistory.change_fulfillment_order,) * 4,
-    *(OrderHistory.refund,) * 4,
+    *(OrderHistory.change_fulfillment_order,) * 6,
+    *(OrderHistory.refund,) * 5,
     OrderHistory.cancel,
     OrderHistory.close,
 )

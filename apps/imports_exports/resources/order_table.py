@@ -20,6 +20,7 @@ from apps.imports_exports.resources.cells import (
     parse_list_cell,
     parse_value_list,
 )
+from apps.imports_exports.resources.exported_orders import csv_losses
 from apps.orders.domain.payments import PAYMENT_KINDS
 from apps.orders.models import Order
 
@@ -65,9 +66,16 @@ ORDER_COLUMNS = (
     "closed_at",
     "cancelled_at",
     "cancel_reason",
+    csv_losses.COLUMN,
 )
 _COMPOSED = frozenset(
-    {"order", "paid", "discount_codes", *(name for name in ORDER_COLUMNS if name.startswith("shipping_"))}
+    {
+        "order",
+        "paid",
+        "discount_codes",
+        csv_losses.COLUMN,
+        *(name for name in ORDER_COLUMNS if name.startswith("shipping_")),
+    }
 )
 FLAGS = ("taxes_included", "tax_exempt", "test")
 UNCHANGED_COLUMNS = tuple(name for name in ORDER_COLUMNS if name not in {*_COMPOSED, *FLAGS})
@@ -135,6 +143,7 @@ def convert_order_to_rows(order: ObjectData) -> Iterable[ObjectData]:
         "discount_codes": format_list_cell(
             (code["code"], code["amount"], code["type"]) for code in get_entered_codes(order)
         ),
+        csv_losses.COLUMN: "; ".join(csv_losses.find_losses(order)),
         "shipping_title": format_list_cell([row["title"]] for row in shipping),
         "shipping_price": format_list_cell([row["price"]] for row in shipping),
     }
@@ -206,6 +215,7 @@ def get_entered_codes(order: Body) -> list[ObjectData]:
 def parse_order_rows(rows: Sequence[Cells]) -> Body:
     """Convert the rows of an order to a request body. Raise ``UnreadableCell`` if a cell can't be parsed."""
     first = rows[0]
+    csv_losses.check_losses(first)
     return {
         **{name: first[name] for name in UNCHANGED_COLUMNS if first.get(name) and name not in _STATUSES},
         **{name: is_true(first[name]) for name in FLAGS if first.get(name)},

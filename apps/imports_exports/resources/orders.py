@@ -19,7 +19,6 @@ from apps.orders.api.orders import OrderSerializer
 from apps.orders.domain.create.lines import MAX_LINES
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
-
 ORDERS = Resource(
     name="orders",
     label=gettext_lazy("Orders"),

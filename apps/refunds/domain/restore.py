@@ -50,7 +50,9 @@ def restore_refunds(orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: str
     refunds = Refund.objects.bulk_create(
         [Refund(order=order, **common, **{"created_at": at, **restored.columns}) for order, restored in pairs]
     )
-    for model, rows in _build_parts(refunds, [restored for _, restored in pairs], lines, shipping, transactions).items():
+    for model, rows in _build_parts(
+        refunds, [restored for _, restored in pairs], lines, shipping, transactions
+    ).items():
         if rows:
             model._default_manager.bulk_create([model(**common, **columns) for columns in rows])
 

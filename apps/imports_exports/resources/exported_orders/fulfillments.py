@@ -1,4 +1,4 @@
-"""Convert the fulfillment orders and fulfillments of an exported order to the rows that ``apps.fulfillment`` restores."""
+"""Convert the fulfillment orders and fulfillments of an exported order to rows that ``apps.fulfillment`` restores."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -232,9 +232,7 @@ def _build_presentment(values: ReadOnlyAttrs, refunds: Sequence[RestoredRefund])
 
 
 def _build_expected(values: ReadOnlyAttrs) -> Attrs:
-    expected = {
-        column: values[member] for member, column in EXPECTED_AMOUNTS.items() if values.get(member) is not None
-    }
+    expected = {column: values[member] for member, column in EXPECTED_AMOUNTS.items() if values.get(member) is not None}
     if values.get("financial_status"):
         expected["financial_status"] = values["financial_status"]
     return {**expected, "fulfillment_status": values.get("fulfillment_status") or ""}

@@ -21,7 +21,6 @@ from apps.customers.models import Customer
 from apps.orders.domain.customer_totals import lock_order_customer
 from apps.orders.models import Order
 
-
 # A member of ``customer`` data that contains the whole customer, who is not completed from the order.
 IS_COMPLETE = "is_complete"
 

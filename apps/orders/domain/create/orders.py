@@ -80,9 +80,7 @@ def _complete(drafted: OrderDraft, people: customers.OrderCustomers, *, at: date
     if order.inventory_behaviour != Order.InventoryBehaviour.BYPASS or (data and data.get("id")):
         raise ValueError("An order that takes stock or has a customer id must be created alone")
     try:
-        customer, new_customer = (
-            (None, None) if drafted.has_no_customer else people.choose_customer(order, data, at=at)
-        )
+        customer, new_customer = (None, None) if drafted.has_no_customer else people.choose_customer(order, data, at=at)
         assign_customer(drafted, customer)
         set_transactions(drafted, at=at)
     except DomainError as error:

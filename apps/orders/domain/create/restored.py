@@ -49,9 +49,7 @@ class OrderState:
     expected: ReadOnlyAttrs = field(default_factory=dict)
 
 
-def apply_state(
-    order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], state: OrderState
-) -> None:
+def apply_state(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], state: OrderState) -> None:
     """Set the columns of unsaved rows, before the order is priced.
 
     Raises:
