@@ -276,6 +276,8 @@ class OrderHistory:
             if action == "move":
                 body = {"fulfillment_order": {"new_location_id": self.random.choice(self.histories.locations)}}
             self.post(f"fulfillment_orders/{row['id']}/{path}.json", body)
+            if action == "request_fulfillment" and self.random.random() < 0.7:
+                self.post(f"fulfillment_orders/{row['id']}/fulfillment_request/accept.json")
 
     def refund(self) -> None:
         random = self.random

@@ -20,7 +20,7 @@ _HEADER_NOT_UTF8 = define_text(
 )
 _NO_HEADER = define_text("imports.no_header", "The first line must contain the column names.")
 
-# Maximum length of a CSV row in characters, and of a JSON line in bytes.
+# Maximum length of a CSV row in characters.
 MAX_ROW = 1024 * 1024
 DELIMITERS = ",;\t"
 _TRUE = frozenset({"true", "yes", "1"})

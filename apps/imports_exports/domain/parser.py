@@ -12,7 +12,7 @@ from apps.core.i18n.error_messages import BLANK
 from apps.core.i18n.messages import COLUMN_ERROR, Message, as_message, define_message
 from apps.core.strict_json import InvalidJson, parse_json
 from apps.imports_exports.domain.column_mapping import ColumnMapping, ColumnReading, apply_mapping, detect_columns
-from apps.imports_exports.domain.csv_reader import MAX_ROW, BadRow, Table, is_valid_text, open_table
+from apps.imports_exports.domain.csv_reader import BadRow, Table, is_valid_text, open_table
 from apps.imports_exports.domain.resources import Importer, get_importers, resources
 from apps.imports_exports.domain.rows import Cells, ImportRow, UnreadableCell, get_label
 from apps.imports_exports.models import Format
@@ -30,6 +30,8 @@ _TOO_LONG = define_message("imports.line_too_long", "is longer than {limit} byte
 
 # The number of sample values per column, the maximum length of a sample value, and the number of rows to read.
 _SAMPLE_COUNT, _MAX_SAMPLE_LENGTH, _SAMPLED_ROWS = 3, 40, 50
+# Maximum length of a JSON line in bytes. An order with 500 line items can have several mebibytes.
+MAX_JSON_LINE = 16 * 1024 * 1024
 # Maximum number of unknown columns that staff see.
 MAX_UNKNOWN = 100
 
@@ -113,12 +115,12 @@ def find_ignored_in_file(file: IO[bytes], file_format: str, mapping: ColumnMappi
 def _parse_json_lines(file: IO[bytes]) -> Iterator[ImportRow]:
     kinds = {resources[name].singular: name for name in get_importers()}
     line = 0
-    while text := file.readline(MAX_ROW + 1):
+    while text := file.readline(MAX_JSON_LINE + 1):
         line += 1
-        if len(text) > MAX_ROW:
+        if len(text) > MAX_JSON_LINE:
             while text and not text.endswith(b"\n"):
-                text = file.readline(MAX_ROW)
-            yield ImportRow(line, problem=_TOO_LONG(limit=MAX_ROW))
+                text = file.readline(MAX_JSON_LINE)
+            yield ImportRow(line, problem=_TOO_LONG(limit=MAX_JSON_LINE))
         elif text.strip():
             yield _parse_json_row(line, text.strip().removeprefix(b"\xef\xbb\xbf"), kinds)
 
@@ -126,7 +128,7 @@ def _parse_json_lines(file: IO[bytes]) -> Iterator[ImportRow]:
 def _parse_json_row(line: int, text: bytes, kinds: dict[str, str]) -> ImportRow:
     """Parse a line. ``kinds`` are resource names, keyed by the keys that a line may have, such as ``order``."""
     try:
-        value = parse_json(text, limit=MAX_ROW)
+        value = parse_json(text, limit=MAX_JSON_LINE)
     except InvalidJson as error:
         return ImportRow(line, problem=_NO_JSON(error=as_message(str(error))))
     if isinstance(value, dict) and len(value) == 1:

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Model
+
 from apps.core.models import M
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, ReadOnlyAttrs
@@ -57,7 +59,7 @@ def restore_refunds(orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: str
             model._default_manager.bulk_create([model(**common, **columns) for columns in rows])
 
 
-def _group(rows: "Iterable[M]") -> dict[int, list[M]]:
+def _group(rows: Iterable[M]) -> dict[int, list[M]]:
     """Group rows by their order."""
     groups: dict[int, list[M]] = {}
     for row in rows:
@@ -71,9 +73,9 @@ def _build_parts(
     lines: Mapping[int, Sequence[LineItem]],
     shipping: Mapping[int, Sequence[ShippingLine]],
     transactions: Mapping[int, Sequence[Transaction]],
-) -> dict[type, list[Attrs]]:
+) -> dict[type[Model], list[Attrs]]:
     """Return the columns of the rows of all refunds, keyed by model."""
-    parts: dict[type, list[Attrs]] = {
+    parts: dict[type[Model], list[Attrs]] = {
         model: [] for model in (RefundLineItem, RefundShippingLine, RefundDuty, OrderAdjustment, RefundPayment)
     }
     for refund, restored in zip(refunds, restored_refunds, strict=True):

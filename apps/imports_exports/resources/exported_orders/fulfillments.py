@@ -161,8 +161,8 @@ def _check_quantities(
     sent: Counter[tuple[int, int]] = Counter()
     for shipment in shipments:
         if shipment.columns["status"] != Fulfillment.Status.CANCELLED:
-            for line, order, quantity in shipment.lines:
-                sent[order, line] += quantity
+            for line, order_index, quantity in shipment.lines:
+                sent[order_index, line] += quantity
     waiting: Counter[int] = Counter()
     for index, order in enumerate(orders):
         lines = dict(order.lines)

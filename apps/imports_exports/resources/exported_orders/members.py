@@ -2,6 +2,8 @@
 
 from decimal import Decimal
 
+from django.db import models
+
 from apps.core.rest.resources.fields import ApiField, ChoiceField, DateTimeField, FloatField, IntegerField
 from apps.core.rest.resources.nested_objects import ObjectField, ObjectListField, ValueListField
 from apps.fulfillment.domain.tracking import MAX_LENGTH, MAX_NUMBERS
@@ -39,8 +41,8 @@ def _moment() -> DateTimeField:
     return DateTimeField(required=False, allow_null=True)
 
 
-def _choice(choices: list[tuple[str, str]], *, required: bool = True) -> ChoiceField:
-    return ChoiceField(choices=choices, required=required, allow_null=not required)
+def _choice(choices: type[models.TextChoices], *, required: bool = True) -> ChoiceField:
+    return ChoiceField(choices=choices.choices, required=required, allow_null=not required)
 
 
 def _rows(members: dict[str, ApiField]) -> ObjectListField:
@@ -58,8 +60,8 @@ def _money_set(*, required: bool = False) -> ObjectField:
 _TRANSACTION: dict[str, ApiField] = {
     "id": _id(),
     "parent_id": _id(),
-    "kind": _choice(Transaction.Kind.choices),
-    "status": _choice(Transaction.Status.choices, required=False),
+    "kind": _choice(Transaction.Kind),
+    "status": _choice(Transaction.Status, required=False),
     "gateway": nullable_text(),
     "amount": AmountField(required=True, allow_null=False),
     "currency": nullable_text(3),
@@ -76,7 +78,7 @@ _TRANSACTION: dict[str, ApiField] = {
 }
 _REFUND: dict[str, ApiField] = {
     "note": blank_as_null_text(5000),
-    "reason": _choice(RefundReason.choices, required=False),
+    "reason": _choice(RefundReason, required=False),
     "restock": nullable_bool(),
     "processed_at": _moment(),
     "created_at": _moment(),
@@ -88,7 +90,7 @@ _REFUND: dict[str, ApiField] = {
         {
             "line_item_id": _id(),
             "quantity": IntegerField(min_value=1, max_value=1_000_000),
-            "restock_type": _choice(RefundLineItem.RestockType.choices),
+            "restock_type": _choice(RefundLineItem.RestockType),
             "location_id": _id(),
             "subtotal_set": _money_set(required=True),
             "total_tax_set": _money_set(required=True),
@@ -103,7 +105,7 @@ _REFUND: dict[str, ApiField] = {
     ),
     "order_adjustments": _rows(
         {
-            "kind": _choice(OrderAdjustment.Kind.choices),
+            "kind": _choice(OrderAdjustment.Kind),
             "reason": nullable_text(),
             "amount_set": _money_set(required=True),
             "tax_amount_set": _money_set(required=True),
@@ -112,7 +114,7 @@ _REFUND: dict[str, ApiField] = {
     "transactions": _rows(_TRANSACTION),
 }
 _EVENT: dict[str, ApiField] = {
-    "status": _choice(FulfillmentEvent.Status.choices),
+    "status": _choice(FulfillmentEvent.Status),
     "message": nullable_text(1000),
     "happened_at": DateTimeField(),
     **{name: nullable_text() for name in ("address1", "city", "province", "country")},
@@ -124,14 +126,14 @@ _EVENT: dict[str, ApiField] = {
 }
 _ORIGIN = ("address1", "address2", "city", "zip", "province_code", "country_code")
 _FULFILLMENT: dict[str, ApiField] = {
-    "status": _choice(Fulfillment.Status.choices),
+    "status": _choice(Fulfillment.Status),
     "created_at": _moment(),
     "service": nullable_text(),
     "location_id": _id(),
     "tracking_company": blank_as_null_text(),
     "tracking_numbers": ValueListField(nullable_text(MAX_LENGTH, allow_null=False), most=MAX_NUMBERS),
     "tracking_urls": ValueListField(nullable_text(MAX_LENGTH, allow_null=False), most=MAX_NUMBERS),
-    "shipment_status": _choice(FulfillmentEvent.Status.choices, required=False),
+    "shipment_status": _choice(FulfillmentEvent.Status, required=False),
     "origin_address": ObjectField({name: nullable_text() for name in _ORIGIN}),
     "name": nullable_text(80),
     "message": blank_as_null_text(1000),
@@ -142,8 +144,8 @@ _FULFILLMENT: dict[str, ApiField] = {
 }
 _FULFILLMENT_ORDER: dict[str, ApiField] = {
     "id": _id(),
-    "status": _choice(Status.choices),
-    "request_status": _choice(RequestStatus.choices),
+    "status": _choice(Status),
+    "request_status": _choice(RequestStatus),
     "fulfill_at": _moment(),
     "fulfill_by": _moment(),
     "created_at": _moment(),
@@ -155,19 +157,17 @@ _FULFILLMENT_ORDER: dict[str, ApiField] = {
             "fulfillable_quantity": IntegerField(min_value=0, max_value=1_000_000),
         }
     ),
-    "fulfillment_holds": _rows(
-        {"reason": _choice(FulfillmentHold.Reason.choices), "reason_notes": blank_as_null_text(1000)}
-    ),
+    "fulfillment_holds": _rows({"reason": _choice(FulfillmentHold.Reason), "reason_notes": blank_as_null_text(1000)}),
     "delivery_method": ObjectField(
         {
-            "method_type": _choice(FulfillmentOrder.Method.choices),
+            "method_type": _choice(FulfillmentOrder.Method),
             **{name: blank_as_null_text() for name in ("presented_name", "service_code", "source_reference")},
         }
     ),
     "merchant_requests": _rows(
         {
             "message": blank_as_null_text(1000),
-            "kind": _choice(MerchantRequest.Kind.choices),
+            "kind": _choice(MerchantRequest.Kind),
             "sent_at": DateTimeField(),
             "request_options": ObjectField({"notify_customer": nullable_bool()}),
         }
@@ -213,7 +213,7 @@ MEMBERS: dict[str, ApiField] = {
     "locations": _rows({"id": _id(), "name": nullable_text()}),
     "cancelled_at": _moment(),
     "closed_at": _moment(),
-    "cancel_reason": _choice(Order.CancelReason.choices, required=False),
+    "cancel_reason": _choice(Order.CancelReason, required=False),
     "confirmation_number": nullable_text(9),
     "number": _id(),
     "duties_included": nullable_bool(),
@@ -224,7 +224,7 @@ MEMBERS: dict[str, ApiField] = {
             **{name: _whole() for name in ("browser_height", "browser_width")},
         }
     ),
-    "financial_status": _choice(Order.FinancialStatus.choices, required=False),
+    "financial_status": _choice(Order.FinancialStatus, required=False),
     "fulfillment_status": nullable_text(20),
     **{name: SignedAmountField() for name in EXPECTED_AMOUNTS},
     **{name: _money_set() for name in PRESENTMENT_COLUMNS},

@@ -84,7 +84,7 @@ def _complete_refunds(pks: Sequence[int], orders: Iterable[ObjectData]) -> None:
         return
     reasons = dict(Refund.objects.filter(order_id__in=pks).values_list("pk", "reason"))
     rows = RefundShippingLine.objects.filter(refund__order_id__in=pks)
-    taxes = {pk: values for pk, *values in rows.values_list("pk", "tax", "presentment_tax")}
+    taxes = {pk: (tax, presentment) for pk, tax, presentment in rows.values_list("pk", "tax", "presentment_tax")}
     for order in orders:
         currencies = (order["currency"], order["presentment_currency"], Decimal(order["exchange_rate"]))
         for refund in order["refunds"]:
