@@ -44,7 +44,7 @@ OTHER_IN_OTHER_SHOP = frozenset(
 )
 CHECKS = set(consistency_checks.consistency_checks) - {"lowest prices", "variant quantities"}
 COMMON: dict[str, Any] = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
-FEW = settings(max_examples=8, derandomize=True, phases=[Phase.generate], **COMMON)
+FEW = settings(max_examples=5, derandomize=True, phases=[Phase.generate], **COMMON)
 SOAK = [pytest.mark.soak, pytest.mark.timeout(0)]
 ORDERS_PER_FILE, STEPS = 5, 12
 COUNTS: Counter[str] = Counter()

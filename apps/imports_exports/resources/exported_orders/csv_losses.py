@@ -1,5 +1,6 @@
 """Name the parts of an order that the columns of a CSV file can't contain."""
 
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
@@ -41,10 +42,15 @@ def _iterate_losses(order: ReadOnlyAttrs) -> Iterator[str]:
 
 
 def _has_removed_items(order: ReadOnlyAttrs) -> bool:
-    """Return True if only some items were removed. A cancellation removes all items, and is imported."""
-    removed = [line["quantity"] - line["current_quantity"] for line in order["line_items"]]
-    is_emptied = order["cancelled_at"] and not any(line["current_quantity"] for line in order["line_items"])
-    return any(removed) and not is_emptied
+    """Return True if items were removed, other than by refunds or by the cancellation of the whole order."""
+    lines = order["line_items"]
+    if order["cancelled_at"] and not any(line["current_quantity"] for line in lines):
+        return False
+    refunded: Counter[int] = Counter()
+    for refund in order["refunds"]:
+        for row in refund["refund_line_items"]:
+            refunded[row["line_item_id"]] += row["quantity"]
+    return any(line["quantity"] - line["current_quantity"] > refunded[line["id"]] for line in lines)
 
 
 def _has_discounts_of_edits(order: ReadOnlyAttrs) -> bool:
