@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from apps.core.i18n.messages import define_message
+from apps.core.money import ZERO, round_money, split_amount
 from apps.core.types import ReadOnlyAttrs
 from apps.imports_exports.domain.rows import Cells, UnreadableCell
 
@@ -56,30 +57,24 @@ def _has_removed_items(order: ReadOnlyAttrs) -> bool:
 def _has_discounts_of_edits(order: ReadOnlyAttrs) -> bool:
     """Return True if the codes were applied before a discount or a line item of an edit.
 
-    An import applies codes after the discounts of line items, and to all line items.
+    An import applies the codes after the discounts of the line items, and to all line items.
     """
-    applications = order["discount_applications"]
-    codes = [
-        index
-        for index, application in enumerate(applications)
-        if application["type"] == "discount_code" and application["target_type"] == "line_item"
-    ]
-    if any(
-        application["type"] != "discount_code" for application in applications[min(codes, default=len(applications)) :]
-    ):
-        return True
-    allocated = [
-        {allocation["discount_application_index"] for allocation in line["discount_allocations"]}
-        for line in order["line_items"]
-    ]
-    used_codes = set(codes) & set().union(*allocated)
-    return any(
-        used_codes - indexes
-        for line, indexes in zip(order["line_items"], allocated, strict=True)
-        if _get_net_price(line) > 0
-    )
+    lines, currency = order["line_items"], order["currency"]
+    remaining = [Decimal(line["price"]) * line["quantity"] - Decimal(line["total_discount"]) for line in lines]
+    for index, application in enumerate(order["discount_applications"]):
+        if application["type"] != "discount_code" or application["target_type"] != "line_item":
+            continue
+        value, total = Decimal(application["value"]), sum(remaining, ZERO)
+        is_percentage = application["value_type"] == "percentage"
+        amount = round_money(total * value / 100, currency) if is_percentage else min(value, total)
+        parts = split_amount(amount, remaining, currency)
+        if parts != [_get_allocated(line, index) for line in lines]:
+            return True
+        remaining = [price - part for price, part in zip(remaining, parts, strict=True)]
+    return False
 
 
-def _get_net_price(line: ReadOnlyAttrs) -> Decimal:
-    discounts = sum((Decimal(row["amount"]) for row in line["discount_allocations"]), Decimal(0))
-    return Decimal(line["price"]) * line["quantity"] - discounts
+def _get_allocated(line: ReadOnlyAttrs, application: int) -> Decimal:
+    """Return the line's share of a discount application."""
+    rows = (row for row in line["discount_allocations"] if row["discount_application_index"] == application)
+    return sum((Decimal(row["amount"]) for row in rows), ZERO)
