@@ -7,7 +7,7 @@ from apps.core.tenancy.models import Shop
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
 from apps.orders.domain import hooks, updates
-from apps.orders.domain.create.drafts import OrderRefused
+from apps.orders.domain.create.restored import OrderRefused
 from apps.orders.models import Order
 from tests.support.api_client import ApiClient
 from tests.support.factories.orders import make_order

@@ -22,7 +22,7 @@ from tests.support.api_client import ApiClient
 from tests.support.types import Json, JsonObject
 
 # The currency of the order, the presentment currency and the exchange rate.
-CURRENCIES = (
+CURRENCIES: tuple[tuple[str, str, str | None], ...] = (
     ("USD", "USD", None),
     ("USD", "EUR", "0.912345678901"),
     ("JPY", "USD", "0.006694"),
