@@ -27,7 +27,7 @@ IMPORTED = "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
 
 @dataclass(frozen=True)
 class Shops:
-    """A shop whose orders are exported, and a shop that imports them."""
+    """A shop that exports orders, and a shop that imports them."""
 
     api: ApiClient
     shop: Shop
@@ -168,7 +168,7 @@ def test_a_pending_refund_is_not_imported(shops: Shops) -> None:
     assert "the refund is still being processed. Export the order again" in report
 
 
-def test_an_order_of_the_api_comes_in_without_the_members_of_an_export(shops: Shops) -> None:
+def test_orders_of_the_api_come_in_without_export_members(shops: Shops) -> None:
     order = create_order(
         shops.api,
         currency="JPY",

@@ -93,7 +93,7 @@ def _build_order(row: ReadOnlyAttrs, path: str, references: OrderReferences) -> 
 def _build_finished_order(
     row: ReadOnlyAttrs, lines: Sequence[tuple[int, int]], path: str, references: OrderReferences
 ) -> RestoredFulfillmentOrder:
-    """Return a closed fulfillment order for a fulfillment whose fulfillment order the file does not contain."""
+    """Return a closed fulfillment order for a fulfillment without one in the file."""
     is_cancelled = row["status"] == Fulfillment.Status.CANCELLED
     created = {"created_at": row["created_at"]} if row.get("created_at") else {}
     counts: Counter[int] = Counter()

@@ -81,7 +81,7 @@ class OrderDraft:
 
     @property
     def has_no_customer(self) -> bool:
-        """Return True if the order had no customer in the shop that exported it, whatever its email."""
+        """Return True if the order had no customer in the shop that exported it."""
         return self.parts.state is not None and self.parts.customer is None
 
 
