@@ -3,9 +3,12 @@
 from django.conf import settings
 from django.urls import get_resolver
 
+from backoffice.wsgi import application as wsgi_application
+
+# The import above loads the apps, and the hooks import their models.
+# isort: split
 from backoffice.server.adapter import Adapter
 from backoffice.server_hooks import BackofficeHooks
-from backoffice.wsgi import application as wsgi_application
 
 application = Adapter(wsgi_application, BackofficeHooks(), threads=settings.WEB_THREADS)
 

@@ -1,11 +1,18 @@
 """Hooks for the web server: body limits, the owner of a request, and the format of early errors."""
 
+import logging
 from collections.abc import Hashable
 from http import HTTPStatus
+from importlib import import_module
+from urllib.parse import quote
 
 from django.conf import settings
-from django.db import connections
+from django.contrib.auth import get_user
+from django.db import Error, close_old_connections, connections
+from django.http import HttpRequest, parse_cookie
 
+from apps.core.db.transient_errors import RETRY_AFTER
+from apps.core.rest.requests.authentication import UNAUTHORIZED, get_token_header_key, is_valid_token
 from apps.core.tenancy.scope import SHOP_ENVIRON_KEY
 from backoffice.observability.metrics.requests import count_early_error
 from backoffice.server.adapter import Hooks
@@ -15,17 +22,18 @@ from backoffice.wsgi_validation import build_error_response, find_error_status, 
 # Forms for anonymous visitors are short, so this limit is sufficient.
 ANONYMOUS_BODY_LIMIT = 64 * 1024
 
-_API_PREFIXES = ("/admin/api/", "/admin/api_permissions/", "/admin/oauth/")
-_PANEL_PREFIXES = ("/admin/", "/s/")
+# Only the REST API and the panel accept longer bodies.
+_LARGE_BODY_PREFIXES = ("/admin/", "/s/")
 _MAX_REMEMBERED = 10_000
+
+logger = logging.getLogger(__name__)
 
 
 class BackofficeHooks(Hooks):
     """Backoffice's hooks for requests that the server has not passed to Django yet."""
 
     def __init__(self) -> None:
-        brand = settings.BRAND.upper()
-        self._token = f"HTTP_X_{brand}_ACCESS_TOKEN"
+        self._token = get_token_header_key()
         self._session = f"{settings.SESSION_COOKIE_NAME}="
         # The shop that Django found for earlier requests, keyed by the hash of the request's token or path.
         self._shops: dict[int, tuple[str, int]] = {}
@@ -34,15 +42,45 @@ class BackofficeHooks(Hooks):
         """Check the head of a request. Requests without credentials may have only a short body."""
         if (status := find_error_status(environ)) is not None:
             return status
-        is_too_long = int(environ.get("CONTENT_LENGTH") or 0) > ANONYMOUS_BODY_LIMIT and not self._is_known(environ)
+        is_too_long = int(environ.get("CONTENT_LENGTH") or 0) > ANONYMOUS_BODY_LIMIT and not self._may_be_known(environ)
         return HTTPStatus.REQUEST_ENTITY_TOO_LARGE if is_too_long else None
 
-    def _is_known(self, environ: Environ) -> bool:
+    def _may_be_known(self, environ: Environ) -> bool:
         """Return True if the request has credentials for its path. They are not checked yet."""
-        path: str = environ["PATH_INFO"]
-        if path.startswith(_API_PREFIXES):
-            return self._token in environ or "HTTP_AUTHORIZATION" in environ
-        return path.startswith(_PANEL_PREFIXES) and self._session in environ.get("HTTP_COOKIE", "")
+        has_credentials = self._token in environ or self._session in environ.get("HTTP_COOKIE", "")
+        return has_credentials and environ["PATH_INFO"].startswith(_LARGE_BODY_PREFIXES)
+
+    def find_sender_error(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
+        """Check the token or the session of a request with a body that is too long for anonymous visitors."""
+        close_old_connections()
+        try:
+            if (token := environ.get(self._token)) is None:
+                return None if self._is_staff(environ) else self._redirect_to_login(environ)
+            return None if is_valid_token(token) else self._build_error(HTTPStatus.UNAUTHORIZED, UNAUTHORIZED)
+        except Error:
+            logger.warning("The sender of a large body could not be checked", exc_info=True)
+            close_old_connections()
+            status, headers, body = self._build_error(HTTPStatus.SERVICE_UNAVAILABLE)
+            return status, [*headers, ("Retry-After", RETRY_AFTER)], body
+
+    def _is_staff(self, environ: Environ) -> bool:
+        """Return True if the cookie of the request belongs to a session of a staff member."""
+        request = HttpRequest()
+        sessions = import_module(settings.SESSION_ENGINE)
+        request.session = sessions.SessionStore(self._get_session_key(environ))
+        return get_user(request).is_authenticated
+
+    def _get_session_key(self, environ: Environ) -> str | None:
+        return parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
+
+    def _redirect_to_login(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes]:
+        """Send staff with an expired session to the login, as the page itself does after a short body."""
+        location = f"{settings.LOGIN_URL}?next={quote(environ['PATH_INFO'].encode('latin-1'))}"
+        return HTTPStatus.FOUND, [("Location", location), make_request_id_header()], b""
+
+    def _build_error(self, status: HTTPStatus, errors: str = "") -> tuple[HTTPStatus, Headers, bytes]:
+        count_early_error(status)
+        return status, *build_error_response(status, errors)
 
     def refusal(self, status: HTTPStatus) -> tuple[Headers, bytes]:
         """Count the rejected request, and return an error in the format of the API."""

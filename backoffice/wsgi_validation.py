@@ -76,7 +76,7 @@ def _send_error(status: HTTPStatus, start_response: StartResponse) -> Iterable[b
     return [body]
 
 
-def build_error_response(status: HTTPStatus) -> tuple[Headers, bytes]:
+def build_error_response(status: HTTPStatus, errors: str = "") -> tuple[Headers, bytes]:
     """Build an error response without Django, with all headers of API responses."""
     brand = settings.BRAND.capitalize()
     headers = [
@@ -86,7 +86,7 @@ def build_error_response(status: HTTPStatus) -> tuple[Headers, bytes]:
         (f"X-{brand}-Shop-Api-Call-Limit", f"0/{settings.RATE_LIMIT_BURST}"),
         ("X-Content-Type-Options", "nosniff"),
     ]
-    return headers, orjson.dumps({"errors": status.phrase})
+    return headers, orjson.dumps({"errors": errors or status.phrase})
 
 
 def make_request_id_header() -> tuple[str, str]:

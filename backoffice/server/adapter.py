@@ -42,10 +42,11 @@ BODY_SILENCE_SECONDS = 8.0
 RECEIVING_BYTES = 512 * 1024 * 1024
 SMALL_BODY = 64 * 1024
 # After an early error, the rest of the body is read and discarded for a while, because a client that is still sending
-# would not receive the response.
+# would not receive the response. Unknown senders get less, because even discarding costs CPU time.
 DISCARD_SECONDS = 30.0
 DISCARD_SILENCE_SECONDS = 2.0
 DISCARD_BYTES = 256 * 1024 * 1024
+DISCARD_BYTES_OF_UNKNOWN = 1024 * 1024
 # The maximum number of queued requests per thread, and the maximum time in the queue. Further requests are rejected,
 # so that the queued requests are served in time.
 WAITING_PER_THREAD = 32
@@ -55,10 +56,17 @@ _CHUNK_BYTES = 256 * 1024
 
 
 class Hooks:
-    """Default hooks, which an application can override. All except ``answered`` and ``leave`` run in the event loop."""
+    """Default hooks, which an application can override.
+
+    ``find_sender_error``, ``answered`` and ``leave`` run in a thread. All others run in the event loop.
+    """
 
     def find_error(self, environ: Environ) -> HTTPStatus | None:
         """Return the status with which to reject a request before its body is read, or None."""
+        return None
+
+    def find_sender_error(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
+        """Return the response to a large body of an unknown sender, or None. Called before the body is read."""
         return None
 
     def refusal(self, status: HTTPStatus) -> tuple[Headers, bytes]:
@@ -83,19 +91,20 @@ class Hooks:
 class Refused(Exception):
     """Raised when a request is rejected before it reaches the application."""
 
-    def __init__(self, status: HTTPStatus) -> None:
-        super().__init__(status.phrase)
-        self.status = status
+    def __init__(self, response: Response) -> None:
+        super().__init__(response.status)
+        self.response = response
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A request for the threads."""
+    """A task for the threads: to handle a request, or to check its sender."""
 
     environ: Environ
+    work: Callable[[Environ], Response | None]
     owner: Hashable
     since: float
-    done: "asyncio.Future[Response]"
+    done: "asyncio.Future[Response | None]"
 
 
 class Adapter:
@@ -138,25 +147,36 @@ class Adapter:
 
     async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         environ = build_environ(scope)
+        is_known = False
         try:
             if (quick := self._hooks.at_once(environ)) is not None:
-                status, headers, body = quick
-                return await _send_response(build_response(status, headers, body), environ, send)
-            if (error := self._hooks.find_error(environ)) is not None:
-                raise Refused(error)
+                return await _send_response(build_response(*quick), environ, send)
+            error = self._hooks.find_error(environ)
             length = int(environ.get("CONTENT_LENGTH") or 0)
+            if length > SMALL_BODY:
+                refusal = await self._run_in_thread(environ, self._check_sender)
+                is_known = refusal is None
+                if refusal is not None and error is None:
+                    raise Refused(refusal)
+            if error is not None:
+                raise Refused(self.refuse(error))
             if not length:
                 environ["wsgi.input"] = io.BytesIO()
-                return await _send_response(await self._run_in_thread(environ), environ, send)
+                return await self._respond(environ, send)
             with contextlib.ExitStack() as released:
                 environ["wsgi.input"] = await self._receive_body(length, receive, released)
-                await _send_response(await self._run_in_thread(environ), environ, send)
+                await self._respond(environ, send)
         except Refused as refused:
-            response = self.refuse(refused.status)
+            response = refused.response
             response.headers.append((b"Connection", b"close"))
             await _send_response(response, environ, send)
             if environ.get("CONTENT_LENGTH") and "HTTP_EXPECT" not in environ:
-                await _discard_body(receive)
+                await _discard_body(receive, DISCARD_BYTES if is_known else DISCARD_BYTES_OF_UNKNOWN)
+
+    async def _respond(self, environ: Environ, send: Send) -> None:
+        response = await self._run_in_thread(environ, self._run)
+        if response is not None:
+            await _send_response(response, environ, send)
 
     def refuse(self, status: HTTPStatus) -> Response:
         """Return the response for a request that is rejected."""
@@ -180,59 +200,68 @@ class Adapter:
                 while more:
                     message = await receive()
                     if message["type"] != "http.request":
-                        raise Refused(HTTPStatus.BAD_REQUEST)
+                        raise Refused(self.refuse(HTTPStatus.BAD_REQUEST))
                     chunk, more = message["body"], message["more_body"]
                     if length > SMALL_BODY:
                         if self._receiving + len(chunk) > RECEIVING_BYTES:
-                            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE)
+                            raise Refused(self.refuse(HTTPStatus.SERVICE_UNAVAILABLE))
                         self._receiving += len(chunk)
                         released.callback(self._give_back, len(chunk))
                     spool.write(chunk)
                     deadline.reschedule(min(self._loop.time() + BODY_SILENCE_SECONDS, until))
         except TimeoutError:
-            raise Refused(HTTPStatus.REQUEST_TIMEOUT) from None
+            raise Refused(self.refuse(HTTPStatus.REQUEST_TIMEOUT)) from None
         except OSError:
             logger.exception("The body of a request cannot be stored")
-            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE) from None
+            raise Refused(self.refuse(HTTPStatus.SERVICE_UNAVAILABLE)) from None
         spool.seek(0)
         return spool
 
     def _give_back(self, size: int) -> None:
         self._receiving -= size
 
-    async def _run_in_thread(self, environ: Environ) -> Response:
+    async def _run_in_thread(self, environ: Environ, work: Callable[[Environ], Response | None]) -> Response | None:
         owner = self._hooks.owner(environ)
         if self._busy >= self._most or not self._queue.takes(owner):
             return self.refuse(HTTPStatus.SERVICE_UNAVAILABLE)
         self._busy += 1
-        job = Job(environ, owner, time.monotonic(), self._loop.create_future())
+        job = Job(environ, work, owner, time.monotonic(), self._loop.create_future())
         self._queue.put(job)
         return await job.done
 
     def _work(self) -> None:
         while (job := self._queue.get()) is not None:
+            response: Response | None
             if time.monotonic() - job.since > WAITING_SECONDS:
                 response = self.refuse(HTTPStatus.SERVICE_UNAVAILABLE)
             else:
-                response = self._run(job.environ)
+                response = self._run_job(job)
             self._queue.done(job)
             self._loop.call_soon_threadsafe(self._finish, job, response)
         self._hooks.leave()
 
-    def _run(self, environ: Environ) -> Response:
+    def _run_job(self, job: Job) -> Response | None:
         try:
-            return call_application(self._application, environ)
+            return job.work(job.environ)
         except Exception:
             logger.exception("A request failed outside the application")
             return self.refuse(HTTPStatus.INTERNAL_SERVER_ERROR)
+
+    def _run(self, environ: Environ) -> Response:
+        try:
+            return call_application(self._application, environ)
         finally:
             self._hooks.answered(environ)
 
-    def _finish(self, job: Job, response: Response) -> None:
+    def _check_sender(self, environ: Environ) -> Response | None:
+        error = self._hooks.find_sender_error(environ)
+        return None if error is None else build_response(*error)
+
+    def _finish(self, job: Job, response: Response | None) -> None:
         self._busy -= 1
         if not job.done.done():
             job.done.set_result(response)
-        elif response.file is not None:
+        elif response is not None and response.file is not None:
             response.file.close()
 
 
@@ -247,12 +276,12 @@ async def _send_response(response: Response, environ: Environ, send: Send) -> No
     await send({"type": "http.response.body", "body": body})
 
 
-async def _discard_body(receive: Receive) -> None:
-    """Read and discard the rest of a request's body for a limited time."""
+async def _discard_body(receive: Receive, most: int) -> None:
+    """Read and discard the rest of a request's body, up to a size and for a limited time."""
     loop, discarded = asyncio.get_running_loop(), 0
     until = loop.time() + DISCARD_SECONDS
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(DISCARD_SILENCE_SECONDS) as deadline:
-            while discarded < DISCARD_BYTES and (message := await receive()).get("more_body"):
+            while discarded < most and (message := await receive()).get("more_body"):
                 discarded += len(message["body"])
                 deadline.reschedule(min(loop.time() + DISCARD_SILENCE_SECONDS, until))

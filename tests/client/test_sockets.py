@@ -260,11 +260,11 @@ def test_a_body_that_does_not_come_is_408_in_time(server: LiveServer, server_sho
 
 
 HOST = b"Host: 127.0.0.1\r\n"
-# Incomplete requests: partial bodies of different lengths, a partial header, and no data.
+# Incomplete requests: partial bodies of different lengths, a partial header, and no data. TOKEN is a valid token.
 KINDS = {
     "body": b"POST /admin/api/2026-07/script_tags.json HTTP/1.1\r\n" + HOST + b"Content-Length: 100\r\n\r\n{",
     "form": b"POST /accounts/login/ HTTP/1.1\r\n" + HOST + b"Content-Length: 60000\r\n\r\nx",
-    "large": b"POST /admin/api/2026-07/products.json HTTP/1.1\r\nX-Shopify-Access-Token: bko_x\r\n"
+    "large": b"POST /admin/api/2026-07/products.json HTTP/1.1\r\nX-Shopify-Access-Token: TOKEN\r\n"
     + HOST
     + b"Content-Length: 59000000\r\n\r\n{",
     "head": b"GET /healthz HTTP/1.1\r\nHos",
@@ -296,7 +296,7 @@ def check_other_clients(server: LiveServer, token: str, sockets: int, seconds: f
         for number in range(sockets):
             kind = list(KINDS)[number % len(KINDS)]
             connection = opened.enter_context(connect(server))
-            connection.sendall(KINDS[kind])
+            connection.sendall(KINDS[kind].replace(b"TOKEN", token.encode()))
             silent[kind].append(connection)
 
         alive: list[float] = []
@@ -325,9 +325,9 @@ def test_five_hundred_silent_clients_do_not_block_others(server: LiveServer, tok
 
 
 @pytest.mark.soak
-def test_a_body_that_drips_ends_within_half_a_minute(server: LiveServer, server_shop: Shop) -> None:
+def test_a_body_that_drips_ends_within_half_a_minute(server: LiveServer, token: str) -> None:
     with connect(server, timeout=1) as connection:
-        connection.sendall(KINDS["large"])
+        connection.sendall(KINDS["large"].replace(b"TOKEN", token.encode()))
         began = time.monotonic()
         content = b""
         while not content and time.monotonic() - began < 60:

@@ -43,7 +43,7 @@ web_processes = Gauge(
 )
 
 # Create all series with the value 0 at the start, so that monitoring notices even the first increase.
-for _status in (400, 408, 411, 413, 414, 415, 431, 503):
+for _status in (400, 401, 408, 411, 413, 414, 415, 431, 503):
     _refusals.labels(str(_status))
 
 

@@ -80,16 +80,11 @@ WHERE t.digest = %s AND t.revoked_at IS NULL AND i.uninstalled_at IS NULL
 
 def authenticate_token(request: HttpRequest) -> Access:
     """Authenticate a request, or raise ``Unauthorized``. The token must belong to the shop of the host."""
-    token = request.META.get(get_token_header_key(), "")
-    if not token or len(token) > _MAX_TOKEN_LENGTH:
-        raise Unauthorized
-    rows = _query_token(hash_token(token))
-    if not rows:
-        raise Unauthorized
-    token_id, expires_at, last_used_at, installation_version, shop_version, domain, listening = rows[0]
     now = timezone.now()
-    if expires_at is not None and _parse_timestamp(expires_at) <= now:
+    row = _find_token(request.META.get(get_token_header_key(), ""), now)
+    if row is None:
         raise Unauthorized
+    token_id, _, last_used_at, installation_version, shop_version, domain, listening = row
     host_shop = getattr(request, "host_shop_domain", None)
     if host_shop is not None and host_shop != domain:
         raise Unauthorized
@@ -99,6 +94,21 @@ def authenticate_token(request: HttpRequest) -> Access:
     request.META[SHOP_ENVIRON_KEY] = access.shop.pk
     set_subscriber_version(access.shop, listening)
     return access if access.user_id is None else _restrict_to_member(access, access.user_id)
+
+
+def is_valid_token(token: str) -> bool:
+    """Return True if a token opens the API of its shop. ``authenticate_token`` checks more."""
+    return _find_token(token, timezone.now()) is not None
+
+
+def _find_token(token: str, now: datetime) -> _TokenRow | None:
+    """Return the row of a token that has not expired, or None."""
+    if not token or len(token) > _MAX_TOKEN_LENGTH:
+        return None
+    rows = _query_token(hash_token(token))
+    if not rows or ((expires_at := rows[0][1]) is not None and _parse_timestamp(expires_at) <= now):
+        return None
+    return rows[0]
 
 
 def _restrict_to_member(access: Access, user_id: int) -> Access:
