@@ -36,7 +36,9 @@ _FILESYSTEM_OPTIONS = {
     "control_folder": str(settings.BROKER_DIR / "control"),
     "store_processed": False,
 }
-_REDIS_OPTIONS = {"visibility_timeout": 7200, "socket_timeout": 5, "socket_connect_timeout": 2}
+# A request waits for a message to be sent, so it gives up quickly. Workers and the scheduler are more patient.
+_REDIS_OPTIONS = {"visibility_timeout": 7200, "socket_timeout": 0.15, "socket_connect_timeout": 0.15}
+_PATIENT_REDIS_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 2}
 
 app = Celery("backoffice", set_as_current=True)
 app.conf.update(
@@ -91,6 +93,13 @@ def _stop_pool_once(sender: Any, **_: object) -> None:
     """Keep billiard from stopping the pool again at exit, which takes a second, after Celery has stopped the pool."""
     pool = sender.pool._pool
     worker_shutdown.connect(lambda **_: pool._terminate.cancel(), weak=False)
+
+
+@celeryd_init.connect
+@beat_init.connect
+def _use_patient_connections(**_: object) -> None:
+    if settings.BROKER_URL.startswith("redis"):
+        app.conf.broker_transport_options = {**app.conf.broker_transport_options, **_PATIENT_REDIS_OPTIONS}
 
 
 @celeryd_init.connect

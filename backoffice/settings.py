@@ -278,10 +278,8 @@ CACHE_URL = env.get_url("CACHE_URL", "", ("redis", "rediss"))
 CACHES: dict[str, dict[str, Any]] = {
     "default": (
         {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "BACKEND": "backoffice.configuration.redis_cache.SharedCache",
             "LOCATION": CACHE_URL,
-            # Without this timeout, a Redis server that accepts connections but never responds would block requests.
-            "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
         }
         if CACHE_URL
         else {"BACKEND": "backoffice.configuration.caches.ProcessCache", "LOCATION": DATA_DIR / "cache"}

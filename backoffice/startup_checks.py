@@ -50,7 +50,9 @@ def _check_broker() -> None:
         return
     from backoffice.celery import app
 
-    with app.connection_for_write(connect_timeout=TIMEOUT_SECONDS) as broker:
+    timeouts = {"socket_timeout": TIMEOUT_SECONDS, "socket_connect_timeout": TIMEOUT_SECONDS}
+    options = timeouts if settings.BROKER_URL.startswith("redis") else {}
+    with app.connection_for_write(connect_timeout=TIMEOUT_SECONDS, transport_options=options) as broker:
         broker.ensure_connection(max_retries=1, timeout=TIMEOUT_SECONDS)
 
 

@@ -109,7 +109,6 @@ def enqueue_jobs(count: int) -> tuple[deque[uuid.UUID], list[int], dict[int, flo
     from django.core.management import call_command
 
     from apps.core.jobs import job_tasks, publishing, queue
-    from apps.core.jobs.broker_circuit_breaker import BrokerCircuitBreaker
     from apps.core.jobs.models import Job
     from apps.core.tenancy.models import Shop
     from apps.core.tenancy.scope import shop_scope
@@ -130,7 +129,7 @@ def enqueue_jobs(count: int) -> tuple[deque[uuid.UUID], list[int], dict[int, flo
             messages.append(uuid.UUID(task_id))
 
     job_tasks.job_task(prefix, title="Nap")(nap)
-    publishing.send_task = BrokerCircuitBreaker(send)
+    publishing.send_task = send
     for shop, number in zip(shops, [count, *[1] * (SHOPS - 1)], strict=True):
         with shop_scope(shop):
             for _ in range(number):

@@ -117,8 +117,10 @@ def _is_broker_up() -> bool:
         return os.access(Path(settings.BROKER_DIR) / "queue", os.W_OK)
     from backoffice.celery import app
 
+    timeouts = {"socket_timeout": 1, "socket_connect_timeout": 1}
+    options = timeouts if settings.BROKER_URL.startswith("redis") else {}
     try:
-        with app.connection_for_write(connect_timeout=1) as broker:
+        with app.connection_for_write(connect_timeout=1, transport_options=options) as broker:
             broker.ensure_connection(max_retries=1, timeout=2)
         return True
     except Exception:

@@ -13,6 +13,7 @@ from apps.core.rest.requests.file_buckets import FileBucketStore
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import all_shops_scope
 from tests.support.api_client import ApiClient, ClientWith
+from tests.support.servers.live import find_free_port
 
 pytestmark = pytest.mark.usefixtures("rate_limited")
 
@@ -60,7 +61,8 @@ def test_the_header_says_one_of_forty_without_a_limit(api: ApiClient, settings: 
 def test_a_store_that_is_away_lets_calls_pass(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(throttling, "_buckets", lambda: throttling.RedisBucketStore("redis://127.0.0.1:1"))
+    url = f"redis://127.0.0.1:{find_free_port()}"
+    monkeypatch.setattr(throttling, "_buckets", lambda: throttling.RedisBucketStore(url))
 
     assert api.get("shop.json").status_code == 200
     assert "calls are not counted" in caplog.text

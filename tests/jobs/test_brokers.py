@@ -7,10 +7,12 @@ import pytest
 from kombu.connection import Connection
 from kombu.exceptions import OperationalError
 
-from apps.core.jobs import broker_circuit_breaker
+from apps.core import circuit_breaker
 from backoffice.broker.filesystem import FolderTransport
 from backoffice.celery import app as celery
 from tests.support.servers.live import find_free_port
+
+PAUSE = 5.0
 
 
 def test_a_failed_notification_pauses_further_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,23 +25,23 @@ def test_a_failed_notification_pauses_further_ones(monkeypatch: pytest.MonkeyPat
             raise ConnectionError("no broker")
 
     now = 1000.0
-    monkeypatch.setattr(broker_circuit_breaker, "time", SimpleNamespace(monotonic=lambda: now))
-    breaker = broker_circuit_breaker.BrokerCircuitBreaker(notify)
+    monkeypatch.setattr(circuit_breaker, "time", SimpleNamespace(monotonic=lambda: now))
+    breaker = circuit_breaker.CircuitBreaker(PAUSE)
     first, second, third, *rest = list("abcdef")
 
     with pytest.raises(ConnectionError):
-        breaker(first)
+        breaker.call(notify, first)
     for key in rest:
-        with pytest.raises(broker_circuit_breaker.BrokerUnavailable):
-            breaker(key)
-    now += broker_circuit_breaker.OPEN_SECONDS
+        with pytest.raises(circuit_breaker.CircuitOpen):
+            breaker.call(notify, key)
+    now += PAUSE
     with pytest.raises(ConnectionError):
-        breaker(second)
-    with pytest.raises(broker_circuit_breaker.BrokerUnavailable):
-        breaker(third)
-    now, away = now + broker_circuit_breaker.OPEN_SECONDS, False
+        breaker.call(notify, second)
+    with pytest.raises(circuit_breaker.CircuitOpen):
+        breaker.call(notify, third)
+    now, away = now + PAUSE, False
     for key in (third, *rest):
-        breaker(key)
+        breaker.call(notify, key)
 
     assert attempted_keys == [first, second, third, *rest]
 

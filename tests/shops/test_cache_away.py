@@ -1,16 +1,17 @@
 import pytest
+from django.test import Client
 from pytest_django import Settings
 
 from apps.core.tenancy.models import Shop
 from tests.support import factories
 from tests.support.api_client import ApiClient
-from tests.support.panel.client import Panel
+from tests.support.panel.client import PASSWORD, Panel
 
 
 @pytest.fixture(autouse=True)
 def _unreachable_redis(settings: Settings) -> None:
-    backend, options = "django.core.cache.backends.redis.RedisCache", {"socket_connect_timeout": 1}
-    settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": "redis://127.0.0.1:1/0", "OPTIONS": options}}
+    backend = "backoffice.configuration.redis_cache.SharedCache"
+    settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": "redis://127.0.0.1:1/0"}}
 
 
 def test_the_interface_answers(api: ApiClient) -> None:
@@ -24,3 +25,13 @@ def test_a_shops_own_domain_is_known_and_a_strange_host_is_not(api: ApiClient, s
 
 def test_the_panel_answers(shop: Shop) -> None:
     assert Panel(factories.make_member(shop, owner=True), shop).get().status_code == 200
+
+
+def test_staff_can_log_in(shop: Shop) -> None:
+    user = factories.make_member(shop, owner=True)
+    user.set_password(PASSWORD)
+    user.save()
+
+    response = Client().post("/accounts/login/", {"login": user.email, "password": PASSWORD})
+
+    assert (response.status_code, response["Location"]) == (302, "/admin/")

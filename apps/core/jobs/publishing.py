@@ -22,9 +22,9 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
+from apps.core.circuit_breaker import CircuitBreaker, CircuitOpen
 from apps.core.db.prepared_sql import execute_by_index, execute_prepared
 from apps.core.i18n.messages import define_message
-from apps.core.jobs.broker_circuit_breaker import BrokerCircuitBreaker, BrokerUnavailable
 from apps.core.jobs.job_tasks import describe_arguments, find_task, get_queue
 from apps.core.jobs.models import Job
 from apps.core.tenancy.scope import all_shops_scope
@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 
 # A job is sent again if it has not started within this time, because its message may be lost.
 SEND_AGAIN_AFTER = timedelta(seconds=45)
+# No messages are sent for this time after the broker has failed.
+BROKER_PAUSE_SECONDS = 5.0
 _BATCH_SIZE = 1000
 UNKNOWN_TASK = define_message("jobs.unknown_task", "Unknown task {task}")
 
@@ -200,7 +202,7 @@ def publish(name: str, *, queue: str = "", **options: Any) -> bool:
     """
     try:
         send_task(name, queue=queue or get_queue(name), **options)
-    except BrokerUnavailable:
+    except CircuitOpen:
         return False
     except Exception:
         logger.warning("No message was sent for %s; it will be sent later.", name, exc_info=True)
@@ -213,4 +215,10 @@ def _send_task(name: str, **options: Any) -> None:
     import_string(settings.CELERY_APP).send_task(name, ignore_result=True, **options)
 
 
-send_task = BrokerCircuitBreaker(_send_task)
+# Periodic tasks later find the work that is not sent during the pause.
+_broker = CircuitBreaker(BROKER_PAUSE_SECONDS)
+
+
+def send_task(name: str, **options: Any) -> None:
+    """Send a message. Raises ``CircuitOpen`` if the broker has just failed."""
+    _broker.call(_send_task, name, **options)

@@ -11,8 +11,8 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from apps.core.circuit_breaker import CircuitOpen
 from apps.core.jobs import publishing
-from apps.core.jobs.broker_circuit_breaker import BrokerUnavailable
 from apps.core.tenancy.models import Installation, Shop
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.demo.webhook_receiver import WebhookReceiver
@@ -178,7 +178,7 @@ def test_a_broker_that_is_down_fails_no_write(
     make_subscription(installation, URI)
 
     def refuse(name: str, **options: object) -> None:
-        raise BrokerUnavailable
+        raise CircuitOpen
 
     with monkeypatch.context() as patched:
         patched.setattr(publishing, "send_task", refuse)

@@ -1,6 +1,5 @@
 """Ensure that an app can read its own writes: a token uses a replica only if the replica has the token's last write."""
 
-import logging
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -9,13 +8,11 @@ from django.core.cache import cache
 from django.db import Error
 from django.http import Http404
 
-from apps.core.cache import CACHE_DOWN
+from apps.core.cache import log_outage
 from apps.core.db.postgresql import replica
 from apps.core.rest.requests.authentication import Access
 
 T = TypeVar("T")
-
-logger = logging.getLogger(__name__)
 
 # A position that no replica can reach, so all reads use the primary.
 _UNREACHABLE = 2**63
@@ -46,15 +43,15 @@ def record_write(access: Access) -> None:
         position = _UNREACHABLE
     try:
         cache.set(_key(access.token_id), position, settings.REPLICA_LAG_SECONDS + 10)
-    except Exception:
-        logger.warning(CACHE_DOWN, exc_info=True)
+    except Exception as error:
+        log_outage(error)
 
 
 def _get_write_position(token_id: int) -> int:
     try:
         return int(cache.get(_key(token_id), 0))
-    except Exception:
-        logger.warning(CACHE_DOWN, exc_info=True)
+    except Exception as error:
+        log_outage(error)
         return _UNREACHABLE
 
 

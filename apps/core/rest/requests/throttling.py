@@ -6,17 +6,15 @@ script updates a bucket atomically. Otherwise the buckets are in a file that the
 must not block the API.
 """
 
-import logging
 import time
 from dataclasses import dataclass
 from functools import cache
 
 from django.conf import settings
 
+from apps.core.cache import log_outage
 from apps.core.rest.requests.file_buckets import FileBucketStore
 from apps.core.tenancy.models import Shop
-
-logger = logging.getLogger(__name__)
 
 PREMIUM_FACTOR = 10
 # GraphQL has separate buckets. Their size in points is the REST bucket size in calls times this factor.
@@ -69,9 +67,9 @@ return {tostring(level), admitted}
 """
 
     def __init__(self, url: str) -> None:
-        from redis import Redis
+        from apps.core.cache.redis_client import connect
 
-        self._redis = Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
+        self._redis = connect(url)
         self._pour = self._redis.register_script(self._SCRIPT)
 
     def consume(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
@@ -115,6 +113,6 @@ def consume_bucket(key: str, size: int, leak: float, amount: int) -> tuple[float
     """Add an amount to a bucket; return its level, and True if the amount was accepted or the store is down."""
     try:
         return _buckets().consume(key, size=size, leak=leak, now=time.time(), amount=amount)
-    except Exception:
-        logger.exception("The rate limiter's store is down; calls are not counted")
+    except Exception as error:
+        log_outage(error, "The rate limiter's store is down; calls are not counted")
         return float(min(amount, 1)), True
