@@ -33,7 +33,8 @@ class ShopCSPMiddleware(CSPMiddleware):
             # Users enter an access token in the API reference, so it allows only the product's own scripts and styles.
             directives = {"script-src": sources, "style-src": ["'self'"]}
         else:
-            # The panel theme uses Alpine, which compiles attributes with the Function constructor.
+            # Alpine compiles the attributes of the panel theme with the Function constructor. Alpine's build without it
+            # cannot evaluate these attributes, which contain globals, conditional statements and template strings.
             directives = {"script-src": [*sources, UNSAFE_EVAL]}
         parts.replace = directives | (parts.replace or {})
         return parts

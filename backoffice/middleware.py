@@ -18,6 +18,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Ht
 from django.http.request import split_domain_port, validate_host
 from django.middleware.gzip import GZipMiddleware
 from django.urls import resolve
+from django.utils.cache import add_never_cache_headers
 
 from apps.core.events.context import request_id as log_request_id
 from apps.core.rest.exceptions import exception_handler
@@ -30,8 +31,10 @@ logger = logging.getLogger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 _API_PREFIXES = ("/admin/api/", "/admin/api_permissions/", "/admin/oauth/access_")
 _SLASHES = re.compile("/{2,}")
+# Pages with passwords, codes and secrets.
+_ACCOUNTS_PREFIX = "/accounts/"
 # Prefixes of the URLs where staff log in and work.
-_STAFF_PREFIXES = ("/accounts/", "/admin/", "/s/")
+_STAFF_PREFIXES = (_ACCOUNTS_PREFIX, "/admin/", "/s/")
 # Apps redirect staff to this path on the shop's domain.
 _AUTHORIZE = "/admin/oauth/authorize"
 # The probes accept any host, because monitoring systems call processes by IP address.
@@ -87,7 +90,10 @@ def _serve_page(request: HttpRequest, get_response: GetResponse) -> HttpResponse
         check_host(request)
     if request.path_info.startswith(_STAFF_PREFIXES) and hasattr(request, "host_shop_domain"):
         return _redirect_to_installation(request)
-    return get_response(request)
+    response = get_response(request)
+    if request.path_info.startswith(_ACCOUNTS_PREFIX):
+        add_never_cache_headers(response)
+    return response
 
 
 def _redirect_to_installation(request: HttpRequest) -> HttpResponseBase:
@@ -120,6 +126,10 @@ def _serve_api(request: HttpRequest) -> HttpResponse:
     headers.setdefault(f"X-{brand}-API-Version", settings.API_VERSIONS[-1])
     headers.setdefault(f"X-{brand}-Shop-Api-Call-Limit", f"0/{settings.RATE_LIMIT_BURST}")
     headers["X-Content-Type-Options"] = "nosniff"
+    if "Cache-Control" not in headers:
+        # Clients may keep a response with a validator, but must check it before each use.
+        headers["Cache-Control"] = "private, no-cache" if "ETag" in headers else "no-store"
+        headers["Vary"] = f"X-{brand}-Access-Token"
     if response.status_code != HTTPStatus.NOT_MODIFIED:
         headers["Content-Length"] = str(len(response.content))
     if request.method == "HEAD":
@@ -173,12 +183,12 @@ def _is_address(text: str) -> bool:
 
 # A cache of accepted Host headers. The size is limited, because clients can send any number of different headers.
 _MAX_ACCEPTED = 1000
-_accepted_hosts: set[str] = set()
+_accepted_hosts: set[str | None] = set()
 
 
 def check_host(request: HttpRequest) -> None:
     """Raise ``DisallowedHost`` if the host is unknown. If it is a shop's domain, store it on the request."""
-    raw = request.META.get("HTTP_HOST", "")
+    raw = request.META.get("HTTP_HOST")
     if raw in _accepted_hosts:
         return
     host = split_domain_port(request.get_host())[0]
@@ -204,7 +214,7 @@ def compress_pages(get_response: GetResponse) -> GetResponse:
     def layer(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         is_page = response.headers.get("Content-Type", "").startswith("text/html")
-        if response.streaming or not is_page or request.path_info.startswith("/accounts/"):
+        if response.streaming or not is_page or request.path_info.startswith(_ACCOUNTS_PREFIX):
             return response
         return gzip.process_response(request, response)
 

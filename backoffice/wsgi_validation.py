@@ -85,6 +85,8 @@ def build_error_response(status: HTTPStatus, errors: str = "") -> tuple[Headers,
         (f"X-{brand}-API-Version", settings.API_VERSIONS[-1]),
         (f"X-{brand}-Shop-Api-Call-Limit", f"0/{settings.RATE_LIMIT_BURST}"),
         ("X-Content-Type-Options", "nosniff"),
+        ("Cache-Control", "no-store"),
+        ("Vary", f"X-{brand}-Access-Token"),
     ]
     return headers, orjson.dumps({"errors": errors or status.phrase})
 

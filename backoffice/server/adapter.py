@@ -28,6 +28,7 @@ from backoffice.server.wsgi import (
     build_environ,
     build_response,
     call_application,
+    names_host,
 )
 
 logger = logging.getLogger("backoffice.server")
@@ -149,6 +150,8 @@ class Adapter:
         environ = build_environ(scope)
         is_known = False
         try:
+            if not names_host(environ):
+                raise Refused(self.refuse(HTTPStatus.BAD_REQUEST))
             if (quick := self._hooks.at_once(environ)) is not None:
                 return await _send_response(build_response(*quick), environ, send)
             error = self._hooks.find_error(environ)

@@ -9,6 +9,7 @@ import contextlib
 import socket
 from http import HTTPStatus
 
+from gunicorn.asgi.parser import CallbackRequest
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers import gasgi
 
@@ -19,6 +20,9 @@ from backoffice.server.adapter import Adapter
 HEAD_SECONDS = 10.0
 SEND_SILENCE_SECONDS = 30.0
 HEAD_BYTES = 64 * 1024
+# A request begins with the letters of its method, or with empty lines. Clients of TLS, for example, begin with other
+# bytes, and perhaps never send a line.
+FIRST_BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ\r\n")
 # The adapter waits while more unsent bytes than these are buffered. Most responses are shorter.
 WRITE_BUFFER_BYTES = 256 * 1024
 # After the stop signal, idle connections stay open for this time, because a request may already be under way.
@@ -57,6 +61,9 @@ class Connection(ASGIProtocol):
         start of the next head.
         """
         if self._current_request is None:
+            if data and not self._head_bytes and data[0] not in FIRST_BYTES:
+                self._reject(HTTPStatus.BAD_REQUEST)
+                return False
             if not self._head_bytes:
                 self._head_since = self.worker.loop.time()
             self._head_bytes += len(data)
@@ -78,9 +85,17 @@ class Connection(ASGIProtocol):
             self._send_error_response(status, status.phrase)
             self.close()
 
-    def _will_close(self, request: object, response_requires_close: object) -> bool:
-        """Return True if the response announces the end of the connection. After the stop signal, all responses do."""
-        return self.worker.is_stopping or bool(super()._will_close(request, response_requires_close))
+    def _is_websocket_upgrade(self, request: object) -> bool:
+        """Ignore offers of WebSockets, as of all other protocols."""
+        return False
+
+    def _will_close(self, request: CallbackRequest, response_requires_close: object) -> bool:
+        """Return True if the response announces the end of the connection.
+
+        After the stop signal, all responses do. In HTTP/1.0, which knows no open connections, all responses do, too.
+        """
+        is_old = request.version < (1, 1)
+        return self.worker.is_stopping or is_old or bool(super()._will_close(request, response_requires_close))
 
     def eof_received(self) -> bool:
         """Respond to the current request, although the client will not send any more data."""

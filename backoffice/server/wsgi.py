@@ -21,7 +21,7 @@ _BODILESS = frozenset({204, 304})
 _CONNECTION = frozenset({"connection"})
 _CONNECTION_AND_LENGTH = frozenset({"connection", "content-length"})
 # The scheme and host of a request target that is an absolute URL.
-_ORIGIN = re.compile(rb"https?://[^/]*", re.IGNORECASE)
+_ORIGIN = re.compile(rb"https?://([^/]*)", re.IGNORECASE)
 # A cache of the environ keys of headers. The size is limited, because clients can send any number of different names.
 _MAX_KEYS = 1000
 _environ_keys: dict[bytes, str] = {}
@@ -85,12 +85,12 @@ def _encode(headers: Headers, omitted: frozenset[str]) -> list[tuple[bytes, byte
 
 
 def build_environ(scope: Scope) -> Environ:
-    """Return the WSGI environ of a request, without its body."""
-    (host, port), client = scope["server"], scope["client"]
+    """Return the WSGI environ of a request, without its body. See also ``names_host``."""
+    (host, port), client, target = scope["server"], scope["client"], scope["raw_path"]
     environ: Environ = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",
-        "PATH_INFO": _get_path(scope["raw_path"]),
+        "PATH_INFO": _get_path(target),
         "QUERY_STRING": scope["query_string"].decode("latin-1"),
         "SERVER_NAME": host,
         "SERVER_PORT": str(port),
@@ -110,7 +110,26 @@ def build_environ(scope: Scope) -> Environ:
         if key in environ:
             text = f"{environ[key]}{'; ' if key == 'HTTP_COOKIE' else ','}{text}"
         environ[key] = text
+    if not target.startswith(b"/"):
+        _use_host_of_target(environ, target)
     return environ
+
+
+def names_host(environ: Environ) -> bool:
+    """Return True if a request names its host. In HTTP/1.0, the host may be missing (RFC 9112, section 3.2)."""
+    host = environ.get("HTTP_HOST")
+    return bool(host) or (host is None and environ["SERVER_PROTOCOL"] == "HTTP/1.0")
+
+
+def _use_host_of_target(environ: Environ, target: bytes) -> None:
+    """Replace the host with the host of the target. The host is empty if the target is no URL of HTTP.
+
+    A client of HTTP/1.1 must send a ``Host`` header, too. ``*`` means the whole server.
+    """
+    if target == b"*" or not names_host(environ):
+        return
+    origin = _ORIGIN.match(target)
+    environ["HTTP_HOST"] = "" if origin is None else origin[1].decode("latin-1")
 
 
 def _get_environ_key(name: bytes) -> str:

@@ -172,3 +172,29 @@ def test_the_least_recently_used_leave_when_the_budget_is_spent() -> None:
     assert cache.get(0) == b"x" * 1000
     assert cache.get(1) is None
     assert cache._used <= 10_000
+
+
+def test_responses_say_who_may_store_them(api: ApiClient, path: str) -> None:
+    for url in (api.path(path), api.path("script_tags.json")):
+        first = api.http.get(url)
+        unchanged = api.http.get(url, headers={"If-None-Match": first["ETag"]})
+        assert (first.status_code, unchanged.status_code) == (200, 304)
+        for response in (first, unchanged):
+            assert response["Cache-Control"] == "private, no-cache"
+            assert response["Vary"] == "X-Platform-Access-Token"
+
+
+def test_responses_without_a_validator_are_not_stored(api: ApiClient, path: str) -> None:
+    tag = {"script_tag": {"src": "https://a.example/b.js", "event": "onload"}}
+    responses = [
+        api.post("script_tags.json", tag),
+        api.get("script_tags/0.json"),
+        api.get("script_tags/count.json"),
+        api.get("script_tags.json", limit="x"),
+        api.post("graphql.json", {"query": "{ shop { id } }"}),
+        api.http.get(api.path(path), headers={"X-Platform-Access-Token": "bko_none"}),
+        api.http.get("/admin/api/2026-07/nothing.json"),
+    ]
+
+    assert {response["Cache-Control"] for response in responses} == {"no-store"}
+    assert {response["Vary"] for response in responses} == {"X-Platform-Access-Token"}

@@ -375,3 +375,12 @@ def test_unknown_emails_cost_as_many_hashes(client: Client, member: User, monkey
         counts.append(len(hashed))
 
     assert counts == [1, 1]
+
+
+@pytest.mark.parametrize("path", ["login/", "logout/", "password/reset/", "2fa/", "2fa/authenticate/", "nothing/"])
+def test_account_pages_are_not_stored(client: Client, member: User, path: str) -> None:
+    for is_logged_in in (False, True):
+        if is_logged_in:
+            client.force_login(member)
+        response = client.get(f"/accounts/{path}")
+        assert {"no-store", "private"} <= set(response["Cache-Control"].split(", ")), response.status_code

@@ -128,20 +128,13 @@ def test_a_head_that_never_ends_is_refused(running: RunningServer, first: bytes)
     assert b"HTTP/1.1 431 " in read_all(connection)
 
 
-@pytest.mark.parametrize("protocol", ["h2c", "TLS/1.3"])
+@pytest.mark.parametrize("protocol", ["h2c", "TLS/1.3", "websocket"])
 def test_an_offered_upgrade_is_ignored(running: RunningServer, protocol: str) -> None:
     lines = ["Connection: Upgrade, HTTP2-Settings", f"Upgrade: {protocol}", "HTTP2-Settings: AAMAAABkAARAAAAA"]
     connection = running.connect(b"")
     for _ in range(3):
         connection.sendall(get("/pid", *lines))
         assert connection.recv(1000).startswith(b"HTTP/1.1 200 OK\r\n")
-
-
-def test_a_websocket_is_refused(running: RunningServer) -> None:
-    lines = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"]
-    connection = running.connect(get("/pid", *lines, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="))
-
-    assert read_all(connection).startswith(b"HTTP/1.1 403 ")
 
 
 @pytest.mark.parametrize("first", ["/pid", "/slow?0.5"])
