@@ -7,6 +7,7 @@ the lowest unused number, but the caller must prevent concurrent inserts.
 
 import re
 import secrets
+import string
 from collections.abc import Collection
 
 from django.db import IntegrityError, models, transaction
@@ -16,8 +17,27 @@ from apps.core.models import M
 
 MAX_LENGTH = 255
 MAX_STEM = 240
+# ASCII punctuation that has a meaning in URLs or that browsers escape.
+_RESERVED = frozenset(string.punctuation) - frozenset("-_.~")
 _MAX_TRIES = 25
 _POWERS = tuple(2**exponent for exponent in range(32))
+
+
+def normalize_handle(text: str) -> str:
+    """Return a given handle in lower case. A handle that a URL can't contain is converted like a title."""
+    handle = text.strip().lower()
+    return handle if is_usable(handle) else slugify_text(text)
+
+
+def is_usable(handle: str) -> bool:
+    """Return True if a URL can contain a handle: letters of all scripts, digits, ``-_.~`` and signs such as ``™``."""
+    return (
+        len(handle) <= MAX_LENGTH
+        and handle.isprintable()
+        and not _RESERVED.intersection(handle)
+        and bool(handle.strip("-_.~"))
+        and handle == "".join(handle.split())
+    )
 
 
 def build_handle(text: str) -> str:

@@ -49,8 +49,8 @@ def is_currency(code: str) -> bool:
 
 
 def has_valid_precision(amount: Decimal, currency: str) -> bool:
-    """Return True if an amount does not have more decimals than the currency."""
-    exponent = amount.as_tuple().exponent
+    """Return True if an amount does not have more decimals than the currency. Zeros at the end do not count."""
+    exponent = amount.normalize().as_tuple().exponent
     return isinstance(exponent, int) and -exponent <= get_decimal_places(currency)
 
 

@@ -2,9 +2,10 @@
 
 The size of HTML is limited, because the sanitizer's run time grows with the square of the number of nested tags.
 
-A CSV string that a spreadsheet could interpret as a formula gets a leading apostrophe. Numbers are not escaped. Phone
-numbers are not escaped either, because a plus sign followed only by digits is harmless. The package defusedcsv would
-escape phone numbers, and would miss tabs, line breaks, leading blanks and full-width signs.
+A CSV string that a spreadsheet could interpret as a formula gets a leading apostrophe. A string that begins with an
+apostrophe gets another one, because importers remove the first. Numbers are not escaped. Phone numbers are not escaped
+either, because a plus sign followed only by digits is harmless. The package defusedcsv would escape phone numbers, and
+would miss tabs, line breaks, leading blanks and full-width signs.
 """
 
 import csv
@@ -40,7 +41,7 @@ def sanitize_html(html: str) -> str:
 
 # Digits with a leading plus sign are a phone number, which is not escaped.
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?|\+[0-9]+", re.ASCII)
-RISKY_START = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠｜％])")
+RISKY_START = re.compile(r"'|[\t\r\n]|\s*[=+\-@|%＝＋－＠｜％]")
 
 
 def escape_formula(value: object) -> object:

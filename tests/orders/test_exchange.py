@@ -174,7 +174,7 @@ def test_bad_rows_are_reported_and_stop_nothing(shop: Shop, tmp_path: Path) -> N
     assert [fate for _, fate, _ in row_results] == ["new", *["failed"] * 6, "changed", "skipped"]
     reasons = {line: reason for line, _, reason in row_results}
     assert reasons[2].startswith("is not valid JSON")
-    assert (reasons[4], reasons[6]) == ("email is invalid", "line_items.0.price is invalid")
+    assert (reasons[4], reasons[6]) == ("email is invalid", "line_items.0.price is invalid: '1.005'")
     assert reasons[7] == "total_price must be 1.00"
     assert reasons[8].startswith("financial_status requires matching transactions")
     assert "line 7: failed – total_price must be 1.00" in report

@@ -9,23 +9,30 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 
 from apps.catalog.domain.fulfillment_service_choices import get_inventory_management
-from apps.core.handles import MAX_LENGTH, slugify_text
+from apps.catalog.domain.weights import to_grams
+from apps.core.exact_numbers import parse_whole_number, write_digits
+from apps.core.handles import MAX_LENGTH, normalize_handle
 from apps.core.rest.resources.fields import (
     ApiField,
     DecimalField,
     DecimalOptions,
+    IntegerField,
     InvalidValue,
     Render,
     TextField,
     TextOptions,
 )
 from apps.core.sanitizing import find_html_error
+from apps.core.tenancy.models import Shop
+
+_GRAMS = re.compile(r"[0-9]{1,13}(?:\.[0-9]{1,40})?", re.ASCII)
 
 
 class WeightField(DecimalField):
-    """A weight of less than one billion, parsed exactly and rendered as a JSON number."""
+    """A weight of less than one billion, rounded to six decimals and rendered as a JSON number."""
 
     schema = {"type": "number"}
+    rounds = True
 
     def __init__(self, **options: Unpack[DecimalOptions]) -> None:
         options = {"max_digits": 15, "decimal_places": 6, "required": False, **options}
@@ -39,6 +46,15 @@ class WeightField(DecimalField):
 
     def get_renderer(self) -> Render:
         return lambda _context, value: float(value)
+
+
+class GramsField(IntegerField):
+    """A weight in grams, rounded half up to whole grams."""
+
+    def to_internal_value(self, data: object) -> int:
+        digits = write_digits(data)
+        match = _GRAMS.fullmatch(digits) if digits else None
+        return super().to_internal_value(to_grams(Decimal(match[0]), Shop.WeightUnit.GRAM) if match else data)
 
 
 class _OptionalTextField(TextField):
@@ -78,7 +94,7 @@ class ManagementField(_OptionalTextField):
 
 
 class HandleField(_OptionalTextField):
-    """A normalized handle. If the value is blank, the handle is derived from the title."""
+    """A handle, kept if a URL can contain it. If the value is blank, the handle is derived from the title."""
 
     longest = MAX_LENGTH
 
@@ -86,7 +102,7 @@ class HandleField(_OptionalTextField):
         return super().run_validation("" if data is None else data)
 
     def to_internal_value(self, data: object) -> str:
-        return slugify_text(super().to_internal_value(data))
+        return normalize_handle(super().to_internal_value(data))
 
 
 class HtmlField(_OptionalTextField):
@@ -115,16 +131,10 @@ class IdsField(ApiField, serializers.JSONField):
         return ids
 
 
-_DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
-
-
 def parse_id(value: object) -> int | None:
     """Parse a positive 64-bit id, sent as a number or a string of digits. Return None if the id is invalid."""
-    if isinstance(value, str) and _DIGITS.fullmatch(value):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**63:
-        return None
-    return value
+    number = parse_whole_number(value)
+    return number if number is not None and 0 < number < 2**63 else None
 
 
 def parse_texts(value: object, *, max_length: int = 255) -> Sequence[str] | None:

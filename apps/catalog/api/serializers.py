@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from apps.catalog.api.fields import HandleField, HtmlField, IdsField, ManagementField, SkuField, WeightField
+from apps.catalog.api.fields import GramsField, HandleField, HtmlField, IdsField, ManagementField, SkuField, WeightField
 from apps.catalog.api.prices import FixedPricesField, render_presentment_prices
 from apps.catalog.domain.image_files import get_image_url
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
@@ -70,7 +70,7 @@ class VariantSerializer(ResourceSerializer[Variant]):
     taxable = ModelDerivedField()
     barcode = ModelDerivedField()
     fulfillment_service = TextField(max_length=255, required=False)
-    grams = IntegerField(required=False, min_value=0, max_value=MAX_GRAMS)
+    grams = GramsField(required=False, min_value=0, max_value=MAX_GRAMS)
     inventory_management = ManagementField(source="inventory_item.tracked")
     requires_shipping = BooleanField(source="inventory_item.requires_shipping", required=False)
     sku = SkuField(source="inventory_item.sku")

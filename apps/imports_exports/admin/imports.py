@@ -2,7 +2,7 @@
 
 import io
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -35,6 +35,7 @@ from apps.imports_exports.domain.csv_reader import UnreadableFile
 from apps.imports_exports.domain.resources import Resource, get_importers, resources
 from apps.imports_exports.models import Format, Import, ImportedRow
 from apps.imports_exports.resources.orders import ORDERS
+from apps.imports_exports.resources.products.redirects import find_changed_paths, has_changed_handle
 
 IMPORT, VIEW_IMPORT = "imports_exports.add_import", "imports_exports.view_import"
 MAX_SHOWN_RESULTS = 500
@@ -108,7 +109,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         is_preview = import_job.state in {Import.State.CHECKING, Import.State.CHECKED}
         rows = ImportedRow.objects.filter(file=import_job, dry=is_preview).order_by("line")
         previewed = rows.exclude(fate=RESULTS.FAILED)[: imports.PREVIEW_ROWS]
-        noted = rows.filter(fate__in=(RESULTS.NEW, RESULTS.CHANGED)).exclude(reason="")[:MAX_SHOWN_RESULTS]
+        noted = list(rows.filter(fate__in=(RESULTS.NEW, RESULTS.CHANGED)).exclude(reason="")[:MAX_SHOWN_RESULTS])
         importer = get_importers().get(_get_first_resource(import_job))
         is_confirmable = has_permission(request, IMPORT) and import_job.state == Import.State.CHECKED
         counts = import_job.counts if is_preview else dict(rows.order_by().values_list("fate").annotate(Count("pk")))
@@ -126,6 +127,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
             failures=display_rows(rows.filter(fate=RESULTS.FAILED)[:MAX_SHOWN_RESULTS]),
             preview=display_rows(add_labels_and_links(previewed, request)),
             notes=display_rows(add_labels_and_links(noted, request)),
+            has_redirects=len(noted) == MAX_SHOWN_RESULTS or any(map(has_changed_handle, noted)),
             may_confirm=is_confirmable and not import_job.problem,
             may_map=is_confirmable and import_job.format == Format.CSV,
         )
@@ -176,20 +178,36 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         columns = ("line", "kind", "fate", "label", "reason")
         is_preview = import_job.state in {Import.State.CHECKING, Import.State.CHECKED}
         rows = ImportedRow.objects.filter(file=import_job, dry=is_preview).order_by("line")
-        # Write the report to disk, because a report of a million rows would need too much memory.
-        file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        writer = SafeCsvWriter(text, columns)
-        row_iterator = rows.iterator(chunk_size=_BATCH_SIZE)
-        while batch := list(islice(row_iterator, _BATCH_SIZE)):
-            for row in add_labels_and_links(batch, request):
-                writer.write({name: getattr(row, name) for name in columns})
-        text.detach()
-        file.seek(0)
-        response = FileResponse(file, as_attachment=True, filename=f"import-{import_job.pk}.csv")
-        response["Content-Type"] = "text/csv; charset=utf-8"
-        add_never_cache_headers(response)
-        return response
+
+        def iterate_cells() -> Iterator[Mapping[str, object]]:
+            row_iterator = rows.iterator(chunk_size=_BATCH_SIZE)
+            while batch := list(islice(row_iterator, _BATCH_SIZE)):
+                for row in add_labels_and_links(batch, request):
+                    yield {name: getattr(row, name) for name in columns}
+
+        return _create_csv_response(f"import-{import_job.pk}.csv", columns, iterate_cells())
+
+    @row_view("redirects/", VIEW_IMPORT)
+    def redirects_view(self, request: HttpRequest, import_job: Import) -> FileResponse:
+        """Return a CSV file with a redirect for each product that could not keep its handle."""
+        paths = find_changed_paths(import_job)
+        rows = ({"Redirect from": old, "Redirect to": new} for old, new in paths)
+        return _create_csv_response(f"redirects-{import_job.pk}.csv", ("Redirect from", "Redirect to"), rows)
+
+
+def _create_csv_response(name: str, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> FileResponse:
+    """Write a CSV file to disk and return it, because a file with a million rows would need too much memory."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    writer = SafeCsvWriter(text, columns)
+    for row in rows:
+        writer.write(row)
+    text.detach()
+    file.seek(0)
+    response = FileResponse(file, as_attachment=True, filename=name)
+    response["Content-Type"] = "text/csv; charset=utf-8"
+    add_never_cache_headers(response)
+    return response
 
 
 def _describe_counts(counts: Mapping[str, int]) -> str:

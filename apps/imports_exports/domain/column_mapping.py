@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_text
-from apps.imports_exports.domain.csv_reader import NoColumnKnown, UnreadableFile
+from apps.imports_exports.domain.csv_reader import NoColumnKnown, UnreadableFile, has_name
 from apps.imports_exports.domain.resources import Importer, get_importers
 
 _NOT_UNIQUE = define_text("imports.columns_not_unique", "Each column name in the first line must be unique.")
@@ -34,7 +34,8 @@ class ColumnReading:
 
     Attributes:
         names: Our name for each column, or an empty string for an unknown column.
-        unsupported: The names of columns in the file that are known from other systems but not supported.
+        unsupported: The names of columns in the file that are known from other systems but not supported, and columns
+            without a name.
     """
 
     kind: str
@@ -108,13 +109,9 @@ def check_mapping(names: Iterable[str], importer: Importer) -> None:
 def _create_column_reading(
     kind: str, importer: Importer, columns: Sequence[str], names: Sequence[str]
 ) -> ColumnReading:
-    ignored = [
-        column or f"column {number}, which has no name"
-        for number, (column, name) in enumerate(zip(columns, names, strict=True), 1)
-        if not name
-    ]
+    ignored = [column for column, name in zip(columns, names, strict=True) if not name]
     unsupported = {normalize_column_name(column) for column in importer.unsupported}
-    unknown = [column for column in ignored if normalize_column_name(column) not in unsupported]
+    unknown = [column for column in ignored if has_name(column) and normalize_column_name(column) not in unsupported]
     return ColumnReading(kind, importer, names, unknown, [column for column in ignored if column not in unknown])
 
 

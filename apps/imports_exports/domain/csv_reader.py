@@ -1,5 +1,10 @@
-"""Read CSV files row by row, and remove the guard against formulas from cells (``apps.core.sanitizing``)."""
+"""Read CSV files row by row, and remove the apostrophe that marks a cell as text.
 
+Our exports put the apostrophe before formulas and before other apostrophes (``apps.core.sanitizing``). Spreadsheets and
+other systems also put it before codes and numbers, so that these keep their zeros.
+"""
+
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -23,7 +28,7 @@ _NO_HEADER = define_text("imports.no_header", "The first line must contain the c
 # Maximum length of a CSV row in characters.
 MAX_ROW = 1024 * 1024
 DELIMITERS = ",;\t"
-_TRUE = frozenset({"true", "yes", "1"})
+_NO_NAME = re.compile(r"column [0-9]+, which has no name")
 
 
 class UnreadableFile(ValueError):
@@ -35,16 +40,26 @@ class NoColumnKnown(UnreadableFile):
 
 
 def remove_guard(cell: str) -> str:
-    """Remove the guard against formulas from a cell."""
-    return cell[1:] if cell.startswith("'") and RISKY_START.match(cell[1:]) else cell
+    """Remove the apostrophe that marks a cell as text. An apostrophe before several words is part of the text."""
+    if not cell.startswith("'"):
+        return cell
+    text = cell[1:]
+    has_several_words = len(text.split(maxsplit=1)) > 1 and any(map(str.isalpha, text))
+    return cell if has_several_words and not RISKY_START.match(text) else text
+
+
+def name_column(number: int) -> str:
+    """Return the name of a column that has no name in the file."""
+    return f"column {number}, which has no name"
+
+
+def has_name(column: str) -> bool:
+    """Return True if a column has a name in the file."""
+    return _NO_NAME.fullmatch(column) is None
 
 
 def format_bool(value: bool) -> str:
     return "true" if value else "false"
-
-
-def is_true(cell: str) -> bool:
-    return cell.strip().lower() in _TRUE
 
 
 class _Lines:
@@ -72,10 +87,15 @@ class _Lines:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that can't be read, with its cells if they are known."""
+    """A row that can't be read, with its cells if they are known.
+
+    Attributes:
+        extra: The values after the last column, if this is the only problem of the row.
+    """
 
     reason: Message
     cells: Sequence[str] = ()
+    extra: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +136,12 @@ def _iterate_rows(lines: _Lines, reader: Iterator[list[str]], width: int) -> Ite
             yield lines.number, BadRow(as_message(str(error)))
             continue
         if any(cells):
-            yield lines.number, _find_problem(cells, width) or [remove_guard(cell) for cell in cells]
+            while len(cells) > width and not cells[-1].strip():
+                cells.pop()
+            yield (
+                lines.number,
+                _find_problem(cells, width) or [remove_guard(cell) if cell[:1] == "'" else cell for cell in cells],
+            )
 
 
 def _read_header(lines: _Lines) -> tuple[Iterator[list[str]], list[str]]:
@@ -135,12 +160,14 @@ def _read_header(lines: _Lines) -> tuple[Iterator[list[str]], list[str]]:
         raise UnreadableFile(_HEADER_NOT_UTF8)
     if not any(columns):
         raise UnreadableFile(_NO_HEADER)
-    return reader, columns
+    return reader, [column or name_column(number) for number, column in enumerate(columns, 1)]
 
 
 def _find_problem(cells: list[str], width: int) -> BadRow | None:
-    if len(cells) > width:
-        return BadRow(_WRONG_WIDTH(number=len(cells), width=width))
+    if len(cells) > width and is_valid_text(cells) and not any("\x00" in cell for cell in cells):
+        row = [remove_guard(cell) for cell in cells]
+        extra = [cell for cell in row[width:] if cell.strip()]
+        return BadRow(_WRONG_WIDTH(number=len(cells), width=width), row[:width], extra)
     if any("\x00" in cell for cell in cells):
         return BadRow(_HAS_NUL, cells)
     return None if is_valid_text(cells) else BadRow(_NOT_UTF8, cells)

@@ -9,8 +9,9 @@ from itertools import islice
 from django.db import IntegrityError, transaction
 
 from apps.core.exceptions import DomainError
-from apps.core.i18n.messages import define_message, define_text
+from apps.core.i18n.messages import define_message, define_text, get_items
 from apps.imports_exports.domain.csv_reader import NoColumnKnown
+from apps.imports_exports.domain.duplicate_index import DuplicateIndex
 from apps.imports_exports.domain.imports import (
     PREVIEW_ROWS,
     REPORT_EVERY,
@@ -18,9 +19,18 @@ from apps.imports_exports.domain.imports import (
     find_ignored_columns,
     open_import_file,
 )
-from apps.imports_exports.domain.parser import DuplicateIndex, parse_file
+from apps.imports_exports.domain.parser import parse_file
 from apps.imports_exports.domain.resources import BATCH_SIZE, get_importers
-from apps.imports_exports.domain.rows import NumberedRow, RowOutcome, RowResult, RowResults, save_results
+from apps.imports_exports.domain.rows import (
+    NumberedRow,
+    RowOutcome,
+    RowResult,
+    RowResults,
+    add_notes,
+    has_notes,
+    keep_name,
+    save_results,
+)
 from apps.imports_exports.domain.runner import (
     ImportLease,
     acquire_lease,
@@ -64,9 +74,9 @@ def validate_file(import_job: Import) -> RowResults:
                 ]
                 counts.update(outcome.result for _, outcome in results)
                 saved_results = [
-                    (row, outcome)
+                    (row, outcome if number <= PREVIEW_ROWS else keep_name(outcome))
                     for (number, row, _), outcome in results
-                    if number <= PREVIEW_ROWS or outcome.result == RowResult.FAILED
+                    if number <= PREVIEW_ROWS or outcome.result == RowResult.FAILED or has_notes(outcome)
                 ]
                 import_job.done = batch[-1].number
                 if saved_results or import_job.done >= saved_at + REPORT_EVERY:
@@ -127,7 +137,9 @@ def _compare_with_earlier(numbered_row: NumberedRow, outcome: RowOutcome, earlie
             return RowOutcome(RowResult.FAILED, reason=_DIFFERS(key=key, line=line))
     _add_keys(numbered_row, earlier_keys)
     if outcome.result == RowResult.NEW and before:
-        return RowOutcome(get_importers()[row.kind].duplicate_result, reason=_OCCURS_EARLIER, changes=outcome.changes)
+        importer = get_importers()[row.kind]
+        result = RowOutcome(importer.duplicate_result, reason=_OCCURS_EARLIER, changes=outcome.changes)
+        return add_notes(result, [] if outcome.reason is None else get_items(outcome.reason))
     # Clear the label of a new object. The object was rolled back, so the label identifies no object.
     return replace(outcome, label="" if outcome.result == RowResult.NEW else outcome.label, source_key="")
 

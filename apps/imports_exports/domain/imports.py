@@ -2,7 +2,7 @@
 
 Each batch and its row results are saved in one transaction. An interrupted import therefore continues where it stopped,
 and an invalid row does not stop the import. Only one batch is in memory at a time. The keys of earlier rows are on disk
-(``parser.DuplicateIndex``).
+(``duplicate_index``).
 """
 
 import hashlib

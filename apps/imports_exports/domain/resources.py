@@ -106,6 +106,8 @@ class Importer:
         identifying_columns: If the file uses another system's name for ``group_by``, it must also have one of these
             columns.
         max_rows: The maximum number of rows of an object.
+        loose_rows: True if the rows of an object need not be consecutive, and values after the last column are left out
+            with a note. Otherwise, such rows fail, for example because another order may have the same name.
         body: Converts the rows of an object to a body, or raises ``UnreadableCell``.
         keys: Returns the keys that identify an object within a file, the strongest first.
         duplicate_result: The result of an object that occurred earlier in the file.
@@ -126,6 +128,7 @@ class Importer:
     group_by: str = ""
     identifying_columns: tuple[str, ...] = ()
     max_rows: int = 1
+    loose_rows: bool = False
     body: Callable[[Sequence[Cells]], Body]
     keys: Callable[[ImportRow, Body], Sequence[str]]
     duplicate_result: RowResult

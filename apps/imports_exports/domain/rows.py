@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple, TypeAlias
@@ -11,7 +11,7 @@ import orjson
 from django.utils import timezone
 
 from apps.core.exceptions import DomainError
-from apps.core.i18n.messages import COLUMN_ERROR, Message, define_message, define_text
+from apps.core.i18n.messages import COLUMN_ERROR, Message, define_message, define_text, get_items, join_messages
 from apps.core.money import format_plain
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import ReadOnlyAttrs
@@ -63,6 +63,7 @@ class ImportRow:
         label: A label for people. Only set if there is no body.
         unknown: The unknown members of the object.
         fetched: External data, keyed by URL. None during validation, because validation fetches no data.
+        notes: What the reader of the file left out or could not be sure of, although the object can be imported.
     """
 
     line: int
@@ -72,6 +73,7 @@ class ImportRow:
     label: str = ""
     unknown: frozenset[str] = frozenset()
     fetched: ReadOnlyAttrs | None = None
+    notes: tuple[Message, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -102,6 +104,25 @@ class RowOutcome:
     reason: Message | None = None
     source_key: str = ""
     changes: Changes = field(default_factory=dict)
+
+
+def add_notes(outcome: RowOutcome, notes: Sequence[Message]) -> RowOutcome:
+    """Add notes about the file to the result of a row. A failed row only has the reason of its failure."""
+    if not notes or outcome.result == RowResult.FAILED:
+        return outcome
+    reasons = [] if outcome.reason is None else get_items(outcome.reason)
+    return replace(outcome, reason=join_messages([*reasons, *notes]))
+
+
+def has_notes(outcome: RowOutcome) -> bool:
+    """Return True if an object was or would be imported, but staff should read a note about it."""
+    return outcome.reason is not None and outcome.result in {RowResult.NEW, RowResult.CHANGED}
+
+
+def keep_name(outcome: RowOutcome) -> RowOutcome:
+    """Return the result of a row without changes, except for those that name a new object."""
+    names = {name: values for name, values in outcome.changes.items() if name in _LABEL_FIELDS}
+    return replace(outcome, changes=names)
 
 
 def create_failed_outcome(error: DomainError) -> RowOutcome:

@@ -35,6 +35,7 @@ from apps.imports_exports.domain.rows import (
     RowOutcome,
     RowResult,
     RowResults,
+    add_notes,
     create_failed_outcome,
     save_results,
 )
@@ -151,7 +152,7 @@ def import_batch(
             reason = _FORBIDDEN(kind=Message(f"resource_name.{row.kind}"))
             outcomes.append(RowOutcome(RowResult.FAILED, reason=reason))
         else:
-            outcomes.append(next(imported))
+            outcomes.append(add_notes(next(imported), row.notes))
     return outcomes
 
 

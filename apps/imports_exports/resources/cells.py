@@ -4,16 +4,28 @@ In a list, a ``\`` escapes a ``;``, ``|`` or ``\`` in a value.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 
-from apps.core.i18n.messages import FIELD_ERROR, PART_ERROR, Message, define_message, join_messages, pair_messages
+from apps.core.i18n.error_messages import INVALID, NOT_IN_LIST
+from apps.core.i18n.messages import (
+    FIELD_ERROR,
+    PART_ERROR,
+    Message,
+    as_message,
+    define_format,
+    define_message,
+    join_messages,
+    pair_messages,
+)
 from apps.core.models import M
 from apps.core.rest.exceptions import ApiError
 from apps.core.rest.render_context import RenderContext
 from apps.core.rest.resources.serializers import ResourceSerializer
 from apps.core.rest.versions import get_latest_version
 from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Errors, ReadOnlyAttrs
 from apps.imports_exports.domain.rows import RowRefused
 
 _SPECIAL = re.compile(r"([\\;|])")
@@ -59,7 +71,11 @@ ADDRESS_ALIASES = {
     "phone": ("Telephone", "Phone Number", "Mobile"),
 }
 ADDRESS_COLUMNS = tuple(ADDRESS_ALIASES)
+_VALUE_ERROR = define_format("imports.invalid_value", "{error}: {value}")
+_MAX_QUOTED = 100
+_PERSONAL_MEMBERS = frozenset({"email", "phone", "customer", "billing_address", "shipping_address", "note"})
 VARIANT = define_message("product_imports.variant", "variant {title}")
+NOT_A_NUMBER = define_message("product_imports.not_a_number", "{value} is not a whole number")
 IMAGE = define_message("product_imports.image", "image {number}")
 
 
@@ -69,15 +85,43 @@ def file_context() -> RenderContext:
 
 
 @contextmanager
-def convert_api_errors() -> Iterator[None]:
-    """Convert a validation error of the REST API to a ``RowRefused`` error with all messages in one sentence."""
+def convert_api_errors(data: ReadOnlyAttrs | None = None) -> Iterator[None]:
+    """Convert a validation error of the REST API to a ``RowRefused`` error with all messages in one sentence.
+
+    The messages name the invalid values in ``data``.
+    """
     try:
         yield
     except ApiError as error:
         errors = error.errors
         if isinstance(errors, Mapping):
+            errors = name_values(errors, data or {})
             errors = join_messages(_build_error(field, pair_messages(messages)) for field, messages in errors.items())
         raise RowRefused(str(errors)) from error
+
+
+def name_values(errors: Mapping[str, Sequence[str]], data: ReadOnlyAttrs) -> Errors:
+    """Return the errors of a body with the values that are invalid, except for personal data."""
+    return {field: [_name_value(message, _find_value(field, data)) for message in errors[field]] for field in errors}
+
+
+def _name_value(message: str, value: object) -> str:
+    if message not in {INVALID, NOT_IN_LIST} or isinstance(value, bool) or not isinstance(value, str | int | Decimal):
+        return message
+    return _VALUE_ERROR(error=as_message(message), value=repr(str(value)[:_MAX_QUOTED]))
+
+
+def _find_value(field: str, data: ReadOnlyAttrs) -> object:
+    """Return the value at a dotted path, or None if there is no value or the value may be personal."""
+    value: object = data
+    for name in field.split("."):
+        if name in _PERSONAL_MEMBERS:
+            return None
+        if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
 def _build_error(field: str, error: Message) -> Message:

@@ -26,7 +26,8 @@ from apps.customers.domain.fields import CUSTOMER_FIELDS, EDITABLE_FIELDS, IDENT
 from apps.customers.domain.lookup import find_all_by_contacts, get_contact_keys
 from apps.customers.domain.validation import CustomerRefused, clean_customer
 from apps.customers.models import Address, ConsentState, Customer
-from apps.imports_exports.domain.csv_reader import format_bool, is_true
+from apps.imports_exports.domain.csv_reader import format_bool
+from apps.imports_exports.domain.flags import parse_flags
 from apps.imports_exports.domain.resources import Exporter, Importer, ObjectData, Resource
 from apps.imports_exports.domain.rows import (
     UNCHANGED,
@@ -89,7 +90,7 @@ def _parse_row(rows: Sequence[Cells]) -> Body:
     row = rows[0]
     flags = ("accepts_marketing", *_FLAGS)
     body: dict[str, object] = {name: row[name] for name in _CUSTOMER_FIELDS if name in row and name not in flags}
-    body |= {name: is_true(row[name]) for name in flags if row.get(name)}
+    body |= parse_flags(row, dict(zip(flags, flags, strict=True)))
     address = {name: row[name] for name in ADDRESS_COLUMNS if row.get(name)}
     if address.keys() - set(_CUSTOMER_FIELDS):
         body["addresses"] = [address]

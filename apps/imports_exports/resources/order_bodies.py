@@ -68,8 +68,9 @@ def parse_new_order(body: Body, source: str, known: KnownRows, *, at: datetime) 
         OrderRefused, RowRefused: If values are invalid.
     """
     name_and_time = _get_name_and_time(body, at)
-    with convert_api_errors():
-        attrs, parts = parse_order(get_latest_version(), _convert_to_new(body, known.variants))
+    new_body = _convert_to_new(body, known.variants)
+    with convert_api_errors(new_body):
+        attrs, parts = parse_order(get_latest_version(), new_body)
         attrs |= name_and_time
         attrs["source_identifier"] = (attrs.get("source_identifier") or source)[:255]
         if is_exported_order(body):

@@ -14,8 +14,9 @@ from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import AMOUNT, Amount, define_message, define_text
 from apps.core.money import format_decimal
 from apps.customers.domain.lookup import ContactsDisagree
-from apps.imports_exports.domain.rows import Body, ImportRow, RowOutcome, RowResult, create_failed_outcome
+from apps.imports_exports.domain.rows import Body, ImportRow, RowOutcome, RowRefused, RowResult, create_failed_outcome
 from apps.imports_exports.models import ImportedRow
+from apps.imports_exports.resources.cells import name_values
 from apps.imports_exports.resources.exported_orders.state import is_exported_order
 from apps.imports_exports.resources.order_bodies import (
     KnownRows,
@@ -67,11 +68,11 @@ def _import_order(row: ImportRow, body: Body, *, actor: str, at: datetime) -> Ro
         return _create_skipped(earlier)
     if earlier is not None:
         _clear_source_keys([earlier])
-    attrs, parts = parse_new_order(body, key.removeprefix(_PREFIX), KnownRows.load([body]), at=at)
     try:
+        attrs, parts = parse_new_order(body, key.removeprefix(_PREFIX), KnownRows.load([body]), at=at)
         order = create.create_order(attrs, parts, actor=actor, at=at)
-    except OrderCustomerRefused as error:
-        raise _get_staff_error(error) from None
+    except (OrderRefused, OrderCustomerRefused) as error:
+        raise _get_staff_error(error, body) from None
     if _is_cancelled_by_import(body):
         _cancel_order(order, body, actor=actor)
     return _create_new_outcome(order, attrs.get("name", ""), len(parts.lines), key)
@@ -91,7 +92,7 @@ def import_orders(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: dat
         if isinstance(draft_or_error, OrderDraft):
             drafts[index] = draft_or_error
         else:
-            outcomes[index] = create_failed_outcome(draft_or_error)
+            outcomes[index] = create_failed_outcome(_get_staff_error(draft_or_error, bodies[index]))
     errors: list[DomainError | None] = []
     if drafts:
         new = list(drafts.values())
@@ -101,7 +102,7 @@ def import_orders(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: dat
         outcomes[index] = (
             _create_new_outcome(draft.order, draft.name, len(draft.lines), keys[index])
             if error is None
-            else create_failed_outcome(_get_staff_error(error))
+            else create_failed_outcome(_get_staff_error(error, bodies[index]))
         )
     if not dry:
         new_indexes = [index for index in drafts if outcomes[index].result == RowResult.NEW]
@@ -164,10 +165,15 @@ def _create_drafts(
     return dict(sorted(results.items()))
 
 
-def _get_staff_error(error: DomainError) -> DomainError:
-    """Return the error for staff. It may name the customers that an email address or phone number belongs to."""
+def _get_staff_error(error: DomainError, body: Body) -> DomainError:
+    """Return the error for staff, with the invalid values of the order.
+
+    It may name the customers that an email address or phone number belongs to.
+    """
     cause = error.__cause__
-    return cause if isinstance(error, OrderCustomerRefused) and isinstance(cause, ContactsDisagree) else error
+    if isinstance(error, OrderCustomerRefused) and isinstance(cause, ContactsDisagree):
+        return cause
+    return RowRefused(name_values(error.errors, body)) if isinstance(error, OrderRefused) else error
 
 
 def _create_new_outcome(order: Order, name: str, lines: int, key: str) -> RowOutcome:

@@ -8,14 +8,17 @@ has the values of the order itself. The cells for discount codes, shipping lines
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
+from apps.core.exact_numbers import parse_whole_number
 from apps.core.i18n.messages import Message, define_message, define_text
 from apps.core.money import ZERO, format_decimal
-from apps.imports_exports.domain.csv_reader import format_bool, is_true
+from apps.imports_exports.domain.csv_reader import format_bool
+from apps.imports_exports.domain.flags import parse_flags
 from apps.imports_exports.domain.resources import ObjectData
 from apps.imports_exports.domain.rows import Body, Cells, UnreadableCell
 from apps.imports_exports.resources.cells import (
     ADDRESS_ALIASES,
     ADDRESS_COLUMNS,
+    NOT_A_NUMBER,
     format_list_cell,
     parse_list_cell,
     parse_value_list,
@@ -33,7 +36,6 @@ _UNEVEN_TAXES = define_message(
 _UNEVEN_LISTS = define_text("order_imports.uneven_lists", "enter the same number of titles, rates and amounts")
 _BAD_CODE = define_message("order_imports.bad_code", "{names} must have the format CODE|amount|type")
 _NO_AMOUNT = define_text("order_imports.no_amount", "enter an amount for each HS code and country")
-_NOT_WHOLE = define_text("order_imports.not_whole", "enter a whole number")
 _SHIPPING_LINES = define_text("order_imports.shipping_lines", "shipping lines")
 _DUTIES = define_text("order_imports.duties", "duties")
 
@@ -218,7 +220,7 @@ def parse_order_rows(rows: Sequence[Cells]) -> Body:
     csv_losses.check_losses(first)
     return {
         **{name: first[name] for name in UNCHANGED_COLUMNS if first.get(name) and name not in _STATUSES},
-        **{name: is_true(first[name]) for name in FLAGS if first.get(name)},
+        **parse_flags(first, dict(zip(FLAGS, FLAGS, strict=True))),
         "name": first.get("order", ""),
         "discount_codes": [_parse_code(values) for values in parse_list_cell(first.get("discount_codes", ""))],
         **_parse_shipping(first),
@@ -286,7 +288,7 @@ def _normalize_status(cells: Cells, name: str) -> str:
 
 def _parse_line(row: Cells) -> Body:
     line: dict[str, object] = {name: row[column] for column, name in LINE_FIELDS.items() if row.get(column)}
-    line |= {name: is_true(row[column]) for column, name in LINE_FLAGS.items() if row.get(column)}
+    line |= parse_flags(row, LINE_FLAGS)
     cells = {name: parse_value_list(row.get(f"line_{cell}", "")) for cell, name in _TAX.items()}
     if cells["rate"] or cells["price"]:
         line["tax_lines"] = _build_tax_lines("line_tax", cells)
@@ -309,12 +311,18 @@ def _parse_duties(row: Cells) -> Body:
 def _parse_fulfilled(row: Cells) -> Body:
     if not row.get("line_fulfilled"):
         return {}
-    try:
-        fulfilled, quantity = int(row["line_fulfilled"]), int(row.get("line_quantity") or 1)
-    except ValueError:
-        raise UnreadableCell("line_fulfilled", _NOT_WHOLE) from None
+    fulfilled, quantity = (
+        _parse_whole_number(column, row.get(column) or "1") for column in ("line_fulfilled", "line_quantity")
+    )
     status = "fulfilled" if fulfilled == quantity else "partial"
     return {"fulfillable_quantity": quantity - fulfilled, "fulfillment_status": status} if fulfilled else {}
+
+
+def _parse_whole_number(column: str, cell: str) -> int:
+    number = parse_whole_number(cell.strip())
+    if number is None:
+        raise UnreadableCell(column, NOT_A_NUMBER(value=repr(cell[:50])))
+    return number
 
 
 def _build_tax_lines(name: str, values: Mapping[str, Sequence[str]]) -> list[ObjectData]:

@@ -114,7 +114,7 @@ def get_tax_members() -> dict[str, ApiField]:
     return {
         "title": TextField(max_length=255),
         "rate": DecimalField(
-            max_digits=12, decimal_places=6, max_value=Decimal(10), required=False, default=Decimal(0)
+            max_digits=26, decimal_places=24, max_value=Decimal(10), required=False, default=Decimal(0)
         ),
         "price": AmountField(default=None),
         "channel_liable": BooleanField(required=False, allow_null=True, default=None),

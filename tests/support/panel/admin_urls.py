@@ -145,7 +145,7 @@ ROWS = (
     ("imports_exports_export", "file", EXPORTED, "export_file", 404),
     ("imports_exports_import", "changelist upload sample", "customers edit_orders products", "", 200),
     ("imports_exports_import", "add", "", "", 200),
-    ("imports_exports_import", "change history report", "customers edit_orders products", "import", 200),
+    ("imports_exports_import", "change history report redirects", "customers edit_orders products", "import", 200),
     ("imports_exports_import", "delete", "", "import", 200),
     ("imports_exports_import", "columns", "customers edit_orders products", "import", 302),
     ("imports_exports_import", "confirm", "customers edit_orders products", "import", 405),

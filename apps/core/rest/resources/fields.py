@@ -9,7 +9,7 @@ does not call field methods.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, ClassVar, TypedDict, Unpack
 
 from django.core.exceptions import ValidationError as ModelValidationError
@@ -18,6 +18,7 @@ from django_stubs_ext import StrOrPromise
 from rest_framework import serializers
 from rest_framework.fields import empty
 
+from apps.core.exact_numbers import parse_whole_number, trim_decimals, write_digits
 from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST, at_least, at_most, too_long, too_short
 from apps.core.i18n.messages import Message
 from apps.core.money import format_decimal, has_valid_precision
@@ -78,7 +79,6 @@ MESSAGES: dict[str, StrOrPromise] = {
     "max_whole_digits": INVALID,
     "not_a_list": INVALID,
 }
-_INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _DECIMAL = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,6})?", re.ASCII)
 # The messages of validators with a limit, keyed by the code of the error.
 _LIMIT_MESSAGES: dict[str | None, Callable[[Any], Message]] = {
@@ -306,14 +306,14 @@ class ChoiceField(ApiField, serializers.ChoiceField):
 
 
 class IntegerField(ApiField, serializers.IntegerField):
-    """A whole number of at most 64 bits, as a JSON number or as plain digits."""
+    """A whole number of at most 64 bits, as a JSON number or as plain digits. ``3.0`` is accepted as 3."""
 
     def to_internal_value(self, data: object) -> int:
-        if isinstance(data, str) and _INTEGER.fullmatch(data):
-            data = int(data)
-        if isinstance(data, bool) or not isinstance(data, int) or not -(2**63) <= data < 2**63:
+        number = parse_whole_number(data)
+        if number is None or not -(2**63) <= number < 2**63:
             self.fail("invalid")
-        return int(data)
+            raise AssertionError("fail raises")
+        return number
 
 
 class FloatField(ApiField, serializers.FloatField):
@@ -400,26 +400,28 @@ class DateField(ApiField, serializers.DateField):
 class DecimalField(ApiField, serializers.DecimalField):
     """A decimal of at least 0, accepted as plain digits and rendered as a string with a fixed number of decimals.
 
-    Signs, exponents, spaces and non-ASCII digits are rejected.
+    Signs, exponents, spaces and non-ASCII digits are rejected. Zeros after the last decimal are removed. A number with
+    more decimals is rejected, because it would lose value, unless ``rounds`` is true.
     """
 
-    _PLAIN = re.compile(r"[0-9]{1,12}(?:\.([0-9]{1,12}))?", re.ASCII)
+    rounds: ClassVar[bool] = False
+    _PLAIN = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,40})?", re.ASCII)
 
     def to_internal_value(self, data: object) -> Decimal:
-        if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
+        text = write_digits(data)
+        if text is None or not self._PLAIN.fullmatch(text.removeprefix("-")):
             self.fail("invalid")
-        if isinstance(data, Decimal) and abs(data.adjusted()) > 20:
+            raise AssertionError("fail raises")
+        places = self.decimal_places or 0
+        digits = trim_decimals(text, places)
+        if digits is None and not self.rounds:
             self.fail("invalid")
-        text = format(data, "f") if isinstance(data, Decimal) else str(data)
-        match = self._PLAIN.fullmatch(text.removeprefix("-"))
-        if match is None or len(match[1] or "") > (self.decimal_places or 0):
-            self.fail("invalid")
-        number = Decimal(text)
+        number = Decimal(digits or text)
         if number < 0:
             raise InvalidValue(at_least(0))
         if text.startswith("-"):
             self.fail("invalid")
-        return number
+        return number if digits else number.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
     def get_renderer(self) -> Render:
         quantum = Decimal(1).scaleb(-(self.decimal_places or 0))

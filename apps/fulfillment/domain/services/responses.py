@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from apps.catalog.models import Variant
+from apps.core.exact_numbers import parse_whole_number
 from apps.core.exceptions import RowDeleted
 from apps.core.i18n.messages import SENTENCES, Message, as_message, define_message, define_text
 from apps.core.strict_json import InvalidJson, parse_json
@@ -29,7 +30,6 @@ MAX_NUMBER = 255
 MAX_NAMES = 100
 MAX_AGE = timedelta(days=60)
 _BATCH = 500
-_DIGITS = 20
 # The maximum number of SKUs or names that a message lists.
 _MAX_LISTED = 10
 _MAX_QUOTED = 60
@@ -78,14 +78,12 @@ def parse_stock(body: bytes) -> dict[str, int]:
 
 
 def _parse_quantity(sku: str, value: object) -> int:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS:
-        value = int(value)
-    # ``bool`` is a subclass of ``int``, so booleans are rejected explicitly.
-    if not isinstance(value, int) or isinstance(value, bool):
+    quantity = parse_whole_number(value)
+    if quantity is None:
         raise InvalidResponse(_NOT_WHOLE(sku=quote_text(sku)))
-    if not 0 <= value <= MAX_AVAILABLE:
+    if not 0 <= quantity <= MAX_AVAILABLE:
         raise InvalidResponse(_OUT_OF_RANGE(sku=quote_text(sku), limit=MAX_AVAILABLE))
-    return value
+    return quantity
 
 
 def set_reported_stock(

@@ -17,7 +17,7 @@ from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.imports_exports.domain import dry_run, imports, runner
 from apps.imports_exports.domain.csv_reader import UnreadableFile
-from apps.imports_exports.domain.rows import ImportRow, RowOutcome
+from apps.imports_exports.domain.rows import ImportRow, RowOutcome, has_notes
 from apps.imports_exports.models import Import, ImportedRow
 
 PROGRESS_EVERY = 100
@@ -93,7 +93,7 @@ class Command(BaseCommand):
         counts: Counter[str] = Counter()
         for number, (row, outcome) in enumerate(outcomes, 1):
             counts[outcome.result] += 1
-            if every_row or outcome.result == ImportedRow.Fate.FAILED:
+            if every_row or outcome.result == ImportedRow.Fate.FAILED or has_notes(outcome):
                 details = " ".join(part for part in (outcome.label, outcome.reason) if part)
                 self.stdout.write(f"line {row.line}: {outcome.result}{f' – {details}' if details else ''}")
             if number % PROGRESS_EVERY == 0 and sys.stderr.isatty():

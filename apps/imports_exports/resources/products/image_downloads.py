@@ -13,10 +13,10 @@ from apps.catalog.domain.image_files import StoredImage
 from apps.catalog.domain.images import MAX_IMAGES
 from apps.catalog.models import ProductImage
 from apps.core.exceptions import DomainError
-from apps.core.handles import slugify_text
 from apps.core.tenancy.scope import get_current_shop
 from apps.imports_exports.domain.rows import Body, ImportRow
 from apps.imports_exports.resources.products.existing import find_image
+from apps.imports_exports.resources.products.handles import get_possible_handles
 
 # The time limit of a download, and the number of concurrent downloads. The number is small, because each image is in
 # memory while it is validated.
@@ -57,12 +57,8 @@ def fetch_images(rows: Sequence[ImportRow], *, alive: Callable[[], None]) -> Ite
 
 def _find_missing(rows: Sequence[ImportRow]) -> list[tuple[int, str]]:
     """Return the line and URL of each image that the products do not have yet."""
-    urls_by_row = [
-        (row.line, slugify_text(str(row.body.get("handle") or "")), _get_image_urls(row.body))
-        for row in rows
-        if row.body
-    ]
-    handles = {handle for _, handle, addresses in urls_by_row if addresses}
+    urls_by_row = [(row.line, get_possible_handles(row.body), _get_image_urls(row.body)) for row in rows if row.body]
+    handles = {handle for _, possible_handles, addresses in urls_by_row if addresses for handle in possible_handles}
     if not handles:
         return []
     existing_images: dict[str, list[ProductImage]] = {}
@@ -70,9 +66,9 @@ def _find_missing(rows: Sequence[ImportRow]) -> list[tuple[int, str]]:
         existing_images.setdefault(image.product.handle, []).append(image)
     return [
         (line, src)
-        for line, handle, addresses in urls_by_row
+        for line, possible_handles, addresses in urls_by_row
         for src in addresses
-        if not find_image(existing_images.get(handle, []), src)
+        if not any(find_image(existing_images.get(handle, []), src) for handle in possible_handles)
     ]
 
 

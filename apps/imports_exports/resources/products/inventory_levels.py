@@ -5,17 +5,18 @@ from datetime import datetime
 from typing import TypeAlias
 
 from apps.catalog.models import Variant
+from apps.core.exact_numbers import parse_whole_number
 from apps.core.i18n.messages import COLUMN_ERROR, define_message, define_text
 from apps.core.types import Attrs
 from apps.imports_exports.domain.rows import RowRefused
+from apps.imports_exports.resources.cells import NOT_A_NUMBER
 from apps.imports_exports.resources.products.existing import ReferencedRows
 from apps.imports_exports.resources.products.table import LEVELS, QUANTITY
 from apps.inventory.domain import movements, stock
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import MAX_AVAILABLE, StockMovement
 
-_NOT_A_NUMBER = define_message("product_imports.not_a_number", "{value} is not a whole number")
-_OUT_OF_RANGE = define_message("product_imports.out_of_range", "the value must be between 0 and {limit}")
+_OUT_OF_RANGE = define_message("product_imports.quantity_out_of_range", "{value} must be between -{limit} and {limit}")
 _SEVERAL_LOCATIONS = define_text(
     "product_imports.several_locations",
     "the item is stocked at several locations. Use the Variant Inventory Levels column",
@@ -66,15 +67,15 @@ def _parse_levels(levels: object, present: Mapping[int, int], referenced_rows: R
 
 
 def _parse_quantity(value: object) -> int:
-    text = str(value).strip()
-    if isinstance(value, bool) or not text.removeprefix("-").isdecimal() or len(text) > 11:
-        raise RowRefused(COLUMN_ERROR(column=QUANTITY, error=_NOT_A_NUMBER(value=repr(text[:50]))))
-    return int(text)
+    quantity = parse_whole_number(value.strip() if isinstance(value, str) else value)
+    if quantity is None:
+        raise RowRefused(COLUMN_ERROR(column=QUANTITY, error=NOT_A_NUMBER(value=repr(str(value)[:50]))))
+    return quantity
 
 
 def _check_range(quantity: int) -> int:
-    if not 0 <= quantity <= MAX_AVAILABLE:
-        raise RowRefused(COLUMN_ERROR(column=QUANTITY, error=_OUT_OF_RANGE(limit=MAX_AVAILABLE)))
+    if abs(quantity) > MAX_AVAILABLE:
+        raise RowRefused(COLUMN_ERROR(column=QUANTITY, error=_OUT_OF_RANGE(value=str(quantity), limit=MAX_AVAILABLE)))
     return quantity
 
 
@@ -98,7 +99,7 @@ def get_stock_moves(
                 location = referenced_rows.locations_by_id[location_id]
                 stock.connect_item(variant.inventory_item, location, actor=actor, at=at)
             if change := quantity - present.get(location_id, 0):
-                moves.append(StockChange(variant.inventory_item_id, location_id, change))
+                moves.append(StockChange(variant.inventory_item_id, location_id, change, may_oversell=quantity < 0))
     return moves
 
 

@@ -21,7 +21,6 @@ from apps.catalog.domain.locks import lock_stock
 from apps.catalog.domain.variants import MAX_VARIANTS
 from apps.catalog.models import Collection, Product, ProductImage, Variant
 from apps.core.exceptions import DomainError
-from apps.core.handles import slugify_text
 from apps.core.i18n.messages import join_messages
 from apps.imports_exports.domain.resources import Exporter, Importer, Resource
 from apps.imports_exports.domain.rows import UNCHANGED, Body, ImportRow, RowOutcome, RowResult
@@ -29,6 +28,12 @@ from apps.imports_exports.domain.runner import import_in_savepoint
 from apps.imports_exports.resources.cells import get_member_names
 from apps.imports_exports.resources.products.existing import load_existing_products, load_referenced_rows
 from apps.imports_exports.resources.products.export import read_products
+from apps.imports_exports.resources.products.handles import (
+    HANDLE_CHANGED,
+    find_existing,
+    get_handle,
+    get_possible_handles,
+)
 from apps.imports_exports.resources.products.image_downloads import fetch_images
 from apps.imports_exports.resources.products.inventory_levels import apply_counts, get_stock_moves
 from apps.imports_exports.resources.products.row_changes import ProductChanges, ProductComparison
@@ -50,13 +55,8 @@ AT_ONCE = 100
 VARIANTS_AT_ONCE = 2_000
 
 
-def _get_handle(body: Body) -> str:
-    handle = body.get("handle")
-    return slugify_text(handle) if isinstance(handle, str) else ""
-
-
 def _get_keys(row: ImportRow, body: Body) -> Sequence[str]:
-    return [_get_handle(body) or row.digest]
+    return [get_handle(body) or row.digest]
 
 
 def _import_product_rows(
@@ -80,7 +80,7 @@ class _Batch:
 
     def __init__(self, rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime) -> None:
         self.rows, self.actor, self.at = rows, actor, at
-        handles = {_get_handle(body) for _, body in rows} - {""}
+        handles = {handle for _, body in rows for handle in get_possible_handles(body)}
         titles = {title for _, body in rows for title in _get_titles(body)}
         self.places = load_referenced_rows(titles, stock.get_primary_location().pk)
         self._lock(handles)
@@ -115,9 +115,9 @@ class _Batch:
         for row, body in self.rows:
             variants = body.get("variants")
             variant_count += len(variants) if isinstance(variants, list) else 1
-            if _get_handle(body) in self.existing or variant_count > VARIANTS_AT_ONCE:
+            if not self.existing.keys().isdisjoint(get_possible_handles(body)) or variant_count > VARIANTS_AT_ONCE:
                 break
-            if _get_handle(body):
+            if get_handle(body):
                 with suppress(DomainError):
                     draft = ProductComparison(body, None, row.fetched, self.places).get_changes()
                     if draft.attrs.get("handle"):
@@ -148,7 +148,7 @@ class _Batch:
         imported: list[Product] = []
 
         def apply_row() -> RowOutcome:
-            existing = self.existing.get(_get_handle(body))
+            existing = find_existing(body, self.existing)
             draft = ProductComparison(body, existing, row.fetched, self.places).get_changes()
             product = self._write_product(draft)
             imported.append(product)
@@ -197,7 +197,11 @@ def _get_titles(body: Body) -> list[str]:
 
 
 def _get_outcome(draft: ProductChanges, product: Product) -> RowOutcome:
-    reason = join_messages(draft.notes) if draft.notes else None
+    notes = list(dict.fromkeys(draft.notes))
+    if draft.file_handle and draft.file_handle != product.handle:
+        # The first note, because a long list of notes is cut.
+        notes.insert(0, HANDLE_CHANGED(old=draft.file_handle, new=product.handle))
+    reason = join_messages(notes) if notes else None
     if draft.existing is None:
         result = RowResult.NEW
     elif draft.has_catalog_changes or draft.stock or draft.collections or draft.changes:
@@ -232,6 +236,7 @@ PRODUCTS = Resource(
         group_by=HANDLE,
         identifying_columns=tuple(name for name in COLUMNS if name != HANDLE),
         max_rows=MAX_VARIANTS + MAX_IMAGES,
+        loose_rows=True,
         body=parse_product_rows,
         keys=_get_keys,
         duplicate_result=RowResult.CHANGED,

@@ -9,7 +9,7 @@ from apps.catalog.domain.fulfillment_service_choices import MANUAL
 from apps.catalog.domain.image_files import StoredImage
 from apps.catalog.domain.inputs import ImageInput, ProductParts, VariantInput
 from apps.catalog.domain.presentment_prices import merge_fixed_prices
-from apps.catalog.models import Variant
+from apps.catalog.models import Product, Variant
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK
 from apps.core.i18n.messages import COLUMN_ERROR, PART_ERROR, Message, define_message, define_text, pair_messages
@@ -17,13 +17,14 @@ from apps.core.rest.resources.serializers import check_body
 from apps.core.rest.versions import get_latest_version
 from apps.core.types import Attrs
 from apps.imports_exports.domain.rows import Body, RowRefused
-from apps.imports_exports.resources.cells import IMAGE, VARIANT, convert_api_errors
+from apps.imports_exports.resources.cells import IMAGE, VARIANT, convert_api_errors, name_values
 from apps.imports_exports.resources.products.existing import (
     ExistingProduct,
     ReferencedRows,
     get_differences,
 )
 from apps.imports_exports.resources.products.export import ITEM_FIELDS
+from apps.imports_exports.resources.products.handles import get_file_handle, get_handle
 from apps.imports_exports.resources.products.inventory_levels import NewLevels, get_new_levels
 from apps.inventory.api.items import InventoryItemSerializer
 from apps.inventory.models import InventoryItem
@@ -40,6 +41,19 @@ _IMAGE_GONE = define_message(
 )
 _INVALID_IMAGE = define_message("product_imports.invalid_image", "The image {src} was not imported: it {reason}")
 _NO_IMAGE = define_message("product_imports.no_image", "The image {src} was not imported: {reason}")
+_GIFT_CARD = define_text(
+    "product_imports.gift_card", "Gift cards are not supported: this gift card was imported as an ordinary product"
+)
+_UNLISTED_STATUS = define_text(
+    "product_imports.unlisted", "The status unlisted is not supported: the product was imported as a draft"
+)
+_UNKNOWN_SERVICE = define_message(
+    "product_imports.unknown_service",
+    "The shop has no fulfillment service {name}: existing variants keep their service, new ones are fulfilled manually",
+)
+_OVERSOLD = define_message(
+    "product_imports.oversold", "The stock of {quantity} is negative: more units were sold than were in stock"
+)
 # Labels of changes in the preview.
 _STOCK = define_message("product_imports.stock", "stock at {place}")
 _COLLECTION = define_message("product_imports.collection", "collection {title}")
@@ -52,6 +66,8 @@ _UNKNOWN_VARIANT = define_text(
 )
 _NO_TITLES = define_text("product_imports.no_titles", "expected a list of titles")
 
+# The status of products that customers only find by their address.
+_UNLISTED = "unlisted"
 _OPTIONS = ("option1", "option2", "option3")
 _ITEM_FIELDS = ("cost", *ITEM_FIELDS)
 # Members that are handled separately, or that only make sense in the shop that the file comes from.
@@ -74,6 +90,7 @@ class ProductChanges:
         collections: The titles of collections to add the product to.
         notes: Notes about parts that can't be imported, although the product can.
         changes: The old and the new values, keyed by field, for the preview.
+        file_handle: The handle in the file, or an empty string.
     """
 
     existing: ExistingProduct | None
@@ -83,6 +100,7 @@ class ProductChanges:
     collections: list[str] = field(default_factory=list)
     notes: list[Message] = field(default_factory=list)
     changes: dict[str, tuple[object, object]] = field(default_factory=dict)
+    file_handle: str = ""
 
     @property
     def has_catalog_changes(self) -> bool:
@@ -105,12 +123,15 @@ class ProductComparison:
         """Return the changes that the row makes. Raise a ``DomainError`` if values are invalid."""
         existing, draft = self.known, self.draft
         variant_rows = [
-            {name: value for name, value in row.items() if name not in _OPTIONS or value not in (None, "")}
+            self._adapt_service(
+                {name: value for name, value in row.items() if name not in _OPTIONS or value not in (None, "")}
+            )
             for row in _get_objects(self.body, "variants")
         ]
         matched = [self._match_variant(row, is_first=row == variant_rows[0]) for row in variant_rows]
         images, stored_images = self._collect_images(variant_rows)
         data = {name: value for name, value in self.body.items() if name not in _SEPARATE_MEMBERS}
+        data |= self._adapt_states()
         data |= self._texts()
         if self.body.get("options"):
             data["options"] = self.body["options"]
@@ -120,7 +141,7 @@ class ProductComparison:
             ]
         if images:
             data["images"] = [{name: row[name] for name in ("id", *_IMAGE_MEMBERS) if name in row} for row in images]
-        with convert_api_errors():
+        with convert_api_errors(data):
             product = existing.product if existing else None
             version = get_latest_version()
             attrs, parts = parse_product(version, data, instance=product, stored_images=stored_images, upload_errors={})
@@ -136,6 +157,29 @@ class ProductComparison:
         if existing is None and not attrs.get("title"):
             raise RowRefused({"title": [BLANK]})
         return draft
+
+    def _adapt_states(self) -> Attrs:
+        """Return the values of the product that replace those in the file, and add a note for each.
+
+        The handle of an existing product stays the same. Shops have states that Backoffice does not have.
+        """
+        product = self.known.product if self.known else None
+        self.draft.file_handle = get_file_handle(self.body)
+        values: Attrs = {"handle": product.handle if product else get_handle(self.body)}
+        if self.body.get("gift_card"):
+            self.draft.notes.append(_GIFT_CARD)
+        if self.body.get("status") == _UNLISTED:
+            values["status"] = Product.Status.DRAFT
+            self.draft.notes.append(_UNLISTED_STATUS)
+        return values
+
+    def _adapt_service(self, row: Attrs) -> Attrs:
+        """Remove a fulfillment service that the shop does not have from the row of a variant, and add a note."""
+        service = row.get("fulfillment_service")
+        if not isinstance(service, str) or service in {"", MANUAL} or service in self.places.services:
+            return row
+        self.draft.notes.append(_UNKNOWN_SERVICE(name=repr(service)))
+        return {name: value for name, value in row.items() if name != "fulfillment_service"}
 
     def _match_variant(self, row: Attrs, *, is_first: bool) -> Variant | None:
         """Return the existing variant with the row's options, else with the row's SKU, else the only variant.
@@ -203,7 +247,7 @@ class ProductComparison:
         item: InventoryItem | None = variant.inventory_item if variant else None
         attrs, errors = check_body(InventoryItemSerializer, get_latest_version(), data, instance=item)
         if errors:
-            raise RowRefused(errors)
+            raise RowRefused(name_values(errors, data))
         return {name: value for name, value in attrs.items() if name in _ITEM_FIELDS}
 
     def _remove_unchanged(self, variant_input: VariantInput, variant: Variant) -> None:
@@ -249,6 +293,8 @@ class ProductComparison:
         for location_id, available in levels.items():
             stock_label = _STOCK(place=self.places.locations_by_id[location_id].name)
             before = present.get(location_id) if variant else None
+            if available < 0:
+                self.draft.notes.append(_OVERSOLD(quantity=str(available)))
             self.draft.changes[_name_change(part, stock_label)] = (before, available)
 
     def _set_options(self, parts: ProductParts) -> None:

@@ -6,14 +6,14 @@ the values of the product itself. A row contains a variant if any variant column
 
 from collections.abc import Iterable, Sequence
 
-from apps.core.i18n.messages import define_message, define_text
-from apps.imports_exports.domain.csv_reader import format_bool, is_true
+from apps.core.i18n.messages import define_message
+from apps.imports_exports.domain.csv_reader import format_bool
+from apps.imports_exports.domain.flags import find_flag, parse_flag, parse_flags
 from apps.imports_exports.domain.resources import ObjectData
 from apps.imports_exports.domain.rows import Body, Cells, UnreadableCell
 from apps.imports_exports.resources.cells import format_list_cell, parse_list_cell, parse_value_list
 
 _BAD_LEVEL = define_message("product_imports.bad_level", "{text} must have the format Location|quantity")
-_NO_GIFT_CARDS = define_text("product_imports.no_gift_cards", "gift cards are not supported")
 
 # Most columns come from the platform that our REST API follows. A few columns are our own.
 HANDLE = "Handle"
@@ -48,7 +48,9 @@ VARIANT_NOT_CLEARED = {
     "Cost per item": "cost",
     "Variant Image": "image",
 }
+_PRODUCT_FLAGS = {"Published": "published", "Gift Card": "gift_card"}
 VARIANT_FLAGS = {"Variant Requires Shipping": "requires_shipping", "Variant Taxable": "taxable"}
+TRACKER = "Variant Inventory Tracker"
 POLICY, LEVELS, QUANTITY = "Variant Inventory Policy", "Variant Inventory Levels", "Variant Inventory Qty"
 OPTION_NAMES = tuple(f"Option{number} Name" for number in (1, 2, 3))
 OPTION_VALUES = {f"Option{number} Value": f"option{number}" for number in (1, 2, 3)}
@@ -144,7 +146,8 @@ ALIASES = {
     "Collection": ("Collections",),
 }
 
-_POLICIES = {"true": "continue", "yes": "continue", "false": "deny", "no": "deny"}
+_POLICIES = ("continue", "deny")
+_PRODUCT_COLUMNS = (*CLEARED, *NOT_CLEARED, "Published", "Status", "Gift Card", "Collection", *OPTION_NAMES)
 
 
 def convert_product_to_rows(product: ObjectData) -> Iterable[ObjectData]:
@@ -183,14 +186,10 @@ def _get_variant_cells(variant: ObjectData) -> ObjectData:
 
 def parse_product_rows(rows: Sequence[Cells]) -> Body:
     """Convert the rows of a product to a request body. Raise ``UnreadableCell`` if a cell can't be parsed."""
-    first = rows[0]
-    if is_true(first.get("Gift Card", "")):
-        raise UnreadableCell("Gift Card", _NO_GIFT_CARDS)
-    body: dict[str, object] = {"handle": first[HANDLE]}
+    first = _get_product_cells(rows)
+    body: dict[str, object] = {"handle": first[HANDLE], **parse_flags(first, _PRODUCT_FLAGS)}
     body |= {name: first[column] for column, name in CLEARED.items() if column in first}
     body |= {name: first[column] for column, name in NOT_CLEARED.items() if first.get(column)}
-    if first.get("Published"):
-        body["published"] = is_true(first["Published"])
     if first.get("Status"):
         body["status"] = first["Status"].strip().lower()
     if first.get("Collection"):
@@ -206,6 +205,16 @@ def parse_product_rows(rows: Sequence[Cells]) -> Body:
     return body
 
 
+def _get_product_cells(rows: Sequence[Cells]) -> Cells:
+    """Return the cells of the product itself, which are in the first row, unless the rows were sorted."""
+    first = rows[0]
+    if len(rows) == 1 or first.get("Title"):
+        return first
+    missing = [column for column in _PRODUCT_COLUMNS if column in first and not first[column]]
+    found = {column: next(filter(None, (row.get(column) for row in rows)), "") for column in missing}
+    return {**first, **found}
+
+
 def _parse_variant(row: Cells) -> ObjectData:
     variant: ObjectData = {
         name: row[column] for column, name in (OPTION_VALUES | VARIANT_NOT_CLEARED).items() if row.get(column)
@@ -214,10 +223,12 @@ def _parse_variant(row: Cells) -> ObjectData:
     # In this column, a blank cell means an empty string. In all other columns, a blank cell means null.
     if "tax_code" in variant:
         variant["tax_code"] = row["Variant Tax Code"]
-    variant |= {name: is_true(row[column]) for column, name in VARIANT_FLAGS.items() if row.get(column)}
-    if row.get(POLICY):
+    variant |= parse_flags(row, VARIANT_FLAGS)
+    if find_flag(row.get(TRACKER, "")) is False:
+        variant["inventory_management"] = None
+    if row.get(POLICY, "").strip():
         policy = row[POLICY].strip().lower()
-        variant["inventory_policy"] = _POLICIES.get(policy, policy)
+        variant["inventory_policy"] = policy if policy in _POLICIES else _POLICIES[not parse_flag(POLICY, policy)]
     if "weight_unit" in variant:
         variant["weight_unit"] = variant["weight_unit"].strip().lower()
     if row.get(LEVELS):
