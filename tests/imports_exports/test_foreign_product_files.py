@@ -330,7 +330,7 @@ def test_unreadable_rows_of_separated_products_fail_their_products(in_shop: Shop
     assert not Product.objects.exists()
 
 
-def test_columns_without_name_and_values_at_the_end_do_not_stop_the_import(in_shop: Shop, tmp_path: Path) -> None:
+def test_columns_without_name_and_extra_values_do_not_stop_imports(in_shop: Shop, tmp_path: Path) -> None:
     report = import_table(
         in_shop,
         tmp_path,
@@ -342,11 +342,8 @@ def test_columns_without_name_and_values_at_the_end_do_not_stop_the_import(in_sh
 
     assert "Ignored unsupported columns: column 2, which has no name, column 4, which has no name" in report
     assert report.endswith("Done: 3 new, 0 changed, 0 skipped, 0 failed.\n")
-    assert list(Variant.objects.order_by("pk").values_list("product__title", "price")) == [
-        ("Mug", 1),
-        ("Jug", 2),
-        ("Pot", 0),
-    ]
+    prices = dict(Variant.objects.values_list("product__title", "price"))
+    assert prices == {"Mug": Decimal(1), "Jug": Decimal(2), "Pot": Decimal(0)}
     assert [reason for _, _, reason in get_row_results(in_shop)] == [
         "",
         "Line 3 has values after the last column, which were not imported: 'x', 'y'",

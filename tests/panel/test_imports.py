@@ -39,6 +39,7 @@ pytestmark = pytest.mark.usefixtures("media_root", "in_shop")
 
 CHANGE, COLUMNS = "imports_exports_import_change", "imports_exports_import_columns"
 CONFIRM, REPORT = "imports_exports_import_confirm", "imports_exports_import_report"
+REDIRECTS = "imports_exports_import_redirects"
 
 
 @pytest.fixture
@@ -101,6 +102,29 @@ def full_disk(monkeypatch: pytest.MonkeyPatch, media_root: Path) -> None:
             return once(*args, **options)
 
     monkeypatch.setattr(default_storage, "save", save)
+
+
+def test_notes_and_redirects_are_shown_before_and_after_the_import(panel: Panel) -> None:
+    plain = "".join(f"p-{number},P,\n" for number in range(60))
+    rows = f"Handle,Title,Gift Card\n{plain}blue mug,Mug,\nSkin™ & Co,Skin,\ncard,Card,WAHR\n"
+
+    import_job = check_upload(panel, rows.encode())
+    preview, preview_redirects = read_page(panel, CHANGE, import_job), read_stream(panel.get(REDIRECTS, import_job.pk))
+    run_import(import_job)
+    page, report = read_page(panel, CHANGE, import_job), read_stream(panel.get(REPORT, import_job.pk)).decode()
+
+    for html in (preview, page):
+        assert "The handle blue mug was changed to blue-mug." in html
+        assert "Gift cards are not supported: this gift card was imported as an ordinary product." in html
+        assert "Download redirects" in html
+    redirects = b"\xef\xbb\xbfRedirect from,Redirect to\r\n"
+    redirects += (
+        b"/products/blue%20mug,/products/blue-mug\r\n/products/Skin%E2%84%A2%20%26%20Co,/products/skintm-co\r\n"
+    )
+    assert preview_redirects == read_stream(panel.get(REDIRECTS, import_job.pk)) == redirects
+    assert "62,products,new,Mug,the handle blue mug was changed to blue-mug" in report
+    assert "64,products,new,Card,Gift cards are not supported" in report
+    assert "Download redirects" not in read_page(panel, CHANGE, check_upload(panel, b"Handle,Title\nzig,Z\n"))
 
 
 def test_uploads_to_a_full_disk_are_refused(panel: Panel, media_root: Path, full_disk: None) -> None:

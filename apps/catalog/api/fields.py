@@ -10,8 +10,8 @@ from rest_framework.fields import empty
 
 from apps.catalog.domain.fulfillment_service_choices import get_inventory_management
 from apps.catalog.domain.weights import to_grams
-from apps.core.exact_numbers import parse_whole_number, write_digits
 from apps.core.handles import MAX_LENGTH, normalize_handle
+from apps.core.numbers.exact import parse_whole_number, write_digits
 from apps.core.rest.resources.fields import (
     ApiField,
     DecimalField,

@@ -120,7 +120,7 @@ def has_notes(outcome: RowOutcome) -> bool:
 
 
 def keep_name(outcome: RowOutcome) -> RowOutcome:
-    """Return the result of a row without changes, except for those that name a new object."""
+    """Return the result of a row without its changes, except for the name of a new object."""
     names = {name: values for name, values in outcome.changes.items() if name in _LABEL_FIELDS}
     return replace(outcome, changes=names)
 

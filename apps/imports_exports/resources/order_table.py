@@ -8,9 +8,9 @@ has the values of the order itself. The cells for discount codes, shipping lines
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from apps.core.exact_numbers import parse_whole_number
 from apps.core.i18n.messages import Message, define_message, define_text
 from apps.core.money import ZERO, format_decimal
+from apps.core.numbers.exact import parse_whole_number
 from apps.imports_exports.domain.csv_reader import format_bool
 from apps.imports_exports.domain.flags import parse_flags
 from apps.imports_exports.domain.resources import ObjectData

@@ -10,8 +10,8 @@ from datetime import date, datetime
 
 from django.conf import settings
 
-from apps.core.exact_numbers import parse_whole_number
 from apps.core.i18n.error_messages import NOT_BOOLEAN, between, too_long
+from apps.core.numbers.exact import parse_whole_number
 from apps.metafields.domain import json_types, references
 from apps.metafields.domain.owners import owner_types
 from apps.metafields.domain.scalar_types import (

@@ -18,10 +18,10 @@ from django_stubs_ext import StrOrPromise
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from apps.core.exact_numbers import parse_whole_number, trim_decimals, write_digits
 from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST, at_least, at_most, too_long, too_short
 from apps.core.i18n.messages import Message
 from apps.core.money import format_decimal, has_valid_precision
+from apps.core.numbers.exact import parse_whole_number, trim_decimals, write_digits
 from apps.core.rest.render_context import RenderContext
 from apps.core.rest.versions import ALL_VERSIONS, VersionRange
 from apps.core.tags import find_tag_error, normalize_tags

@@ -11,9 +11,9 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from apps.catalog.models import Variant
-from apps.core.exact_numbers import parse_whole_number
 from apps.core.exceptions import RowDeleted
 from apps.core.i18n.messages import SENTENCES, Message, as_message, define_message, define_text
+from apps.core.numbers.exact import parse_whole_number
 from apps.core.strict_json import InvalidJson, parse_json
 from apps.fulfillment.domain import tracking
 from apps.fulfillment.models import Fulfillment, FulfillmentService

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import TypeAlias
 
 from apps.catalog.models import Variant
-from apps.core.exact_numbers import parse_whole_number
 from apps.core.i18n.messages import COLUMN_ERROR, define_message, define_text
+from apps.core.numbers.exact import parse_whole_number
 from apps.core.types import Attrs
 from apps.imports_exports.domain.rows import RowRefused
 from apps.imports_exports.resources.cells import NOT_A_NUMBER
