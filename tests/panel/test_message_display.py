@@ -24,8 +24,7 @@ from apps.core.tenancy.scope import shop_scope
 from apps.imports_exports.admin import result_display as imports
 from apps.imports_exports.domain.rows import UNCHANGED, RowRefused, UnreadableCell
 from apps.imports_exports.models import ImportedRow
-from apps.imports_exports.resources import order_table
-from apps.imports_exports.resources.cells import IMAGE, VARIANT, convert_api_errors
+from apps.imports_exports.resources.cells import IMAGE, NOT_A_NUMBER, VARIANT, convert_api_errors
 from apps.imports_exports.resources.products import inventory_levels, row_changes
 from apps.orders.domain.pricing import totals
 from apps.orders.models import Transaction
@@ -153,9 +152,9 @@ def test_import_rows_name_fields_and_values_as_the_reader_does(shop: Shop) -> No
         ),
         (
             "orders",
-            lambda: UnreadableCell("line_fulfilled", order_table._NOT_WHOLE).message,
-            "line_fulfilled: enter a whole number",
-            "Spalte line_fulfilled: Geben Sie eine ganze Zahl ein.",
+            lambda: UnreadableCell("line_fulfilled", NOT_A_NUMBER(value="'1,5'")).message,
+            "line_fulfilled: '1,5' is not a whole number",
+            "Spalte line_fulfilled: '1,5' ist keine ganze Zahl.",
         ),
         (
             "orders",
