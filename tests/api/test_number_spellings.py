@@ -116,12 +116,3 @@ def test_tax_rates_keep_their_digits(api: ApiClient, shop: Shop, rate: Any) -> N
 
     assert response.status_code == 201, response.content
     assert response.json()["order"]["line_items"][0]["tax_lines"][0]["rate"] == float(rate)
-
-
-def test_metafields_read_whole_numbers_with_zero_decimals(api: ApiClient) -> None:
-    body = {"metafield": {"namespace": "n", "key": "k", "type": "number_integer", "value": 3.0}}
-
-    response = api.post("metafields.json", body)
-
-    assert response.status_code == 201, response.content
-    assert response.json()["metafield"]["value"] == 3

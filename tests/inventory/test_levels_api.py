@@ -252,7 +252,7 @@ def test_an_item_refuses_what_does_not_fit(api: ApiClient, shop: Shop, field: st
 
 
 @pytest.mark.parametrize(
-    ("currency", "cost", "finer"), [("JPY", "5", "5.0"), ("USD", "5.25", "5.251"), ("KWD", "5.251", "5.2511")]
+    ("currency", "cost", "finer"), [("JPY", "5", "5.5"), ("USD", "5.25", "5.251"), ("KWD", "5.251", "5.2511")]
 )
 def test_costs_have_the_currencys_decimals(api: ApiClient, shop: Shop, currency: str, cost: str, finer: str) -> None:
     item = make_item(shop, cost="0")

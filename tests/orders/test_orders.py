@@ -256,7 +256,7 @@ def test_amounts_are_plain_digits_with_the_decimals_of_the_currency(api: ApiClie
 
 @pytest.mark.parametrize(
     ("currency", "price", "expected_output"),
-    [("JPY", "500", "500"), ("JPY", "500.0", None), ("KWD", "1.234", "1.234"), ("USD", "1.234", None)],
+    [("JPY", "500.0", "500"), ("JPY", "500.5", None), ("KWD", "1.234", "1.234"), ("USD", "1.234", None)],
 )
 def test_decimals_follow_the_currency(api: ApiClient, currency: str, price: str, expected_output: str | None) -> None:
     lines = [{"title": "a", "price": price, "quantity": 1}]

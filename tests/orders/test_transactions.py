@@ -329,7 +329,7 @@ def test_an_order_with_money_through_a_gateway_cannot_be_deleted(api: ApiClient)
 
 
 @pytest.mark.parametrize(
-    ("currency", "price", "finer"), [("JPY", "100", "100.0"), ("KWD", "1.005", "1.0050"), ("USD", "1.05", "1.050")]
+    ("currency", "price", "finer"), [("JPY", "100", "100.5"), ("KWD", "1.005", "1.0055"), ("USD", "1.05", "1.055")]
 )
 def test_payments_have_the_decimals_of_their_currency(api: ApiClient, currency: str, price: str, finer: str) -> None:
     order = post_order(api, currency=currency, line_items=[{"title": "Vase", "price": price}])

@@ -11,7 +11,6 @@ from datetime import date, datetime
 from django.conf import settings
 
 from apps.core.i18n.error_messages import NOT_BOOLEAN, between, too_long
-from apps.core.numbers.exact import parse_whole_number
 from apps.metafields.domain import json_types, references
 from apps.metafields.domain.owners import owner_types
 from apps.metafields.domain.scalar_types import (
@@ -29,6 +28,7 @@ MAX_ITEMS = 128
 LARGEST_INTEGER = 2**53 - 1
 
 Reader = Callable[[object], object]
+_INTEGER = re.compile(r"[+-]?[0-9]{1,16}", re.ASCII)
 _COLOR = re.compile(r"#[0-9A-Fa-f]{6}", re.ASCII)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _MOMENT = re.compile(
@@ -76,10 +76,9 @@ def _get_reader(name: str) -> Reader | None:
 
 
 def _read_integer(value: object) -> int:
-    has_plus = isinstance(value, str) and value[:1] == "+" and value[1:2] != "-"
-    number = parse_whole_number(value[1:] if isinstance(value, str) and has_plus else value)
-    if number is None:
+    if isinstance(value, bool) or not isinstance(value, int | str) or not _INTEGER.fullmatch(str(value)):
         raise InvalidValue("must be a whole number")
+    number = int(value)
     if abs(number) > LARGEST_INTEGER:
         raise InvalidValue(between(-LARGEST_INTEGER, LARGEST_INTEGER))
     return number
