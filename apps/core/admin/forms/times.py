@@ -5,6 +5,7 @@ are turned back, an hour occurs twice. A time that staff did not change is there
 occurs twice is the one that is closer to now.
 """
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -77,15 +78,16 @@ class ShopSplitDateTimeField(_ShopTime, forms.SplitDateTimeField):
         return _parse(super().compress, data_list)
 
 
-def _parse(parse: Any, value: Any) -> datetime | None:
+def _parse(parse: Callable[[Any], datetime | None], value: object) -> datetime | None:
     """Parse a time with Django's function, which refuses times that occur twice or never."""
     try:
-        return parse(value)  # type: ignore[no-any-return]
+        return parse(value)
     except ValidationError as error:
         if error.code != "ambiguous_timezone":
             raise
     with timezone.override(UTC):
         typed = parse(value)
+    assert typed is not None
     local = typed.replace(tzinfo=timezone.get_current_timezone())
     if not _occurs(local):
         raise ValidationError(
