@@ -7,6 +7,7 @@ check belongs to the kit: no row refers to a row of another shop, which would me
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 
 from django.apps import apps
 from django.db import connection, transaction
@@ -18,6 +19,8 @@ from apps.core.tenancy.shop_owned import ShopOwned
 
 # The maximum number of reported rows per foreign key. More rows would only show the same bug again.
 _MAX_REPORTED = 100
+# The maximum number of reported differences per check, so that they fit into memory.
+_MAX_DIFFERENCES = 10_000
 
 
 def find_cross_shop_references() -> Iterator[str]:
@@ -42,18 +45,34 @@ def _check_foreign_key(model: type[Model], field: "ForeignKey[Model, Model]") ->
 
 logger = logging.getLogger(__name__)
 
+Check = Callable[[], Iterable[str]]
 # Functions that yield a sentence for each difference. The sentence names the shop and the row. A check can read the
 # rows of all shops and must not write.
-consistency_checks = Registry[str, Callable[[], Iterable[str]]]("consistency checks")
+consistency_checks = Registry[str, Check]("consistency checks")
+# What operators can do about the differences of each check, in one or two sentences.
+advice = Registry[str, str]("advice of consistency checks")
+
+
+def register_check(name: str, check: Check, what_to_do: str) -> None:
+    """Register a check with the advice that follows each of its differences."""
+    consistency_checks.register(name, check)
+    advice.register(name, what_to_do)
 
 
 def find_differences(only: Collection[str] | None = None) -> Iterator[str]:
-    """Yield the differences that all checks or the named checks find. Each check reads from one database snapshot."""
+    """Yield the differences that all checks or the named checks find. Each check reads from one database snapshot.
+
+    Of each check, the first differences are yielded, and the number of the others.
+    """
     for name, check in consistency_checks.items():
         if only is None or name in only:
             with all_shops_scope(), _snapshot():
-                sentences = list(check())
-            yield from (f"{name}: {sentence}" for sentence in sentences)
+                found = iter(check())
+                sentences = list(islice(found, _MAX_DIFFERENCES))
+                others = sum(1 for _ in found)
+            yield from (f"{name}: {sentence}. {advice.get(name, '')}".rstrip() for sentence in sentences)
+            if others:
+                yield f"{name}: {others} more differences. Correct the listed differences first, then check again."
 
 
 def log_differences() -> int:

@@ -3,11 +3,15 @@
 from datetime import datetime
 
 from apps.core.jobs import publishing
-from apps.core.jobs.consistency_checks import consistency_checks, find_cross_shop_references, log_differences
+from apps.core.jobs.consistency_checks import find_cross_shop_references, log_differences, register_check
 from apps.core.jobs.periodic_tasks import Every, delete_finished_jobs, periodic_task
 from apps.core.jobs.worker_processes import delete_lost_processes
 
-consistency_checks.register("rows of other shops", find_cross_shop_references)
+register_check(
+    "rows of other shops",
+    find_cross_shop_references,
+    "One shop can see data of another one: stop the shop's apps and report the fault.",
+)
 periodic_task("jobs.delete_finished_jobs", Every.HOUR)(delete_finished_jobs)
 periodic_task("jobs.delete_lost_processes", Every.HOUR)(delete_lost_processes)
 

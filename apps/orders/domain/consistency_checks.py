@@ -1,7 +1,8 @@
 """Check order totals and statuses, and the columns of customers and products that are calculated from orders.
 
-Set-based SQL preselects the orders with possibly wrong totals or statuses, which are then recalculated in Python. Tests
-check that SQL and Python agree. SQLite has no exact decimals, so on SQLite all orders are candidates.
+Set-based SQL preselects the orders with possibly wrong totals or statuses, which are then recalculated in Python, like
+all orders with two currencies. Tests check that SQL and Python agree. SQLite has no exact decimals, so on SQLite all
+orders are candidates.
 """
 
 from collections import defaultdict
@@ -167,7 +168,8 @@ def _batches(find_candidates: Callable[[int, int], list[int]]) -> Iterator[list[
     for after, upto in iterate_id_ranges(Order):
         rows = Order.objects.filter(pk__gt=after, pk__lte=upto)
         if connection.vendor == "postgresql":
-            rows = Order.objects.filter(pk__in=find_candidates(after, upto))
+            two_currencies = rows.exclude(presentment_currency=F("currency")).values_list("pk", flat=True)
+            rows = Order.objects.filter(pk__in={*find_candidates(after, upto), *two_currencies})
         last_pk = 0
         while orders := list(rows.filter(pk__gt=last_pk).order_by("pk")[:_BATCH_SIZE]):
             yield orders
@@ -186,12 +188,19 @@ def _load_rows(model: type[OrderRow], orders: Sequence[Order]) -> dict[int, list
 def _compare(
     order: Order, columns: Sequence[str], calculate: Callable[..., None], *rows: Sequence[Model]
 ) -> Iterator[str]:
-    expected_order = copy(order)
+    expected_order, where = copy(order), f"shop {order.shop_id}, order {order.pk}"
     calculate(expected_order, *rows)
     for column in columns:
         actual, expected = getattr(order, column), getattr(expected_order, column)
         if actual != expected:
-            yield f"shop {order.shop_id}, order {order.pk}: {column} {_format(actual)}, expected {_format(expected)}"
+            unit = f" {order.currency}" if isinstance(expected, Decimal) else ""
+            yield f"{where}: {column} {_format(actual)}{unit}, expected {_format(expected)}{unit}"
+    # Orders of earlier releases do not store all amounts in the presentment currency.
+    for column in sorted(order.presentment_totals.keys() & expected_order.presentment_totals.keys()):
+        amount, expected = (Decimal(row.presentment_totals[column]) for row in (order, expected_order))
+        if amount != expected:
+            unit = order.presentment_currency
+            yield f"{where}: {column} {_format(amount)} {unit}, expected {_format(expected)} {unit}"
 
 
 def _format(value: object) -> str:

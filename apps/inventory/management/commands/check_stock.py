@@ -1,19 +1,23 @@
-"""``manage.py check_stock``: check that every inventory level equals the sum of its inventory changes."""
+"""``manage.py check_stock``: compare inventory levels with the ledger, orders and fulfillment orders."""
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.inventory.domain.consistency_checks import find_differences
+from apps.core.jobs import consistency_checks
+
+# The names of the nightly checks that compare stock. Higher apps register most of these checks.
+STOCK_CHECKS = ("stock", "variant quantities", "stock of orders", "stock of fulfillment orders", "oversold items")
 
 
 class Command(BaseCommand):
-    """Checks the levels of all shops. Exits with code 1 if a level differs from the sum of its inventory changes."""
+    """Run the nightly checks of stock, and exit with code 1 if there are differences."""
 
-    help = "Check that every inventory level equals the sum of its inventory changes, in all shops."
+    help = "Compare inventory levels with the inventory changes, orders and fulfillment orders, in all shops."
 
     def handle(self, *args: object, **options: object) -> None:
-        mismatches = list(find_differences())
-        for difference in mismatches:
-            self.stderr.write(str(difference))
-        if mismatches:
-            raise CommandError(f"{len(mismatches)} inventory levels differ from the sum of their inventory changes.")
-        self.stdout.write("Every inventory level equals the sum of its inventory changes.")
+        count = 0
+        for difference in consistency_checks.find_differences(STOCK_CHECKS):
+            self.stderr.write(difference)
+            count += 1
+        if count:
+            raise CommandError(f"Differences: {count}.")
+        self.stdout.write(f"No differences. Checked: {', '.join(STOCK_CHECKS)}.")

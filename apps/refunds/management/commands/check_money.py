@@ -8,11 +8,17 @@ MONEY_CHECKS = (
     "order totals",
     "order payments",
     "order refunds",
+    "refund amounts",
+    "current quantities",
     "customer totals",
     "stock",
+    "stock of orders",
+    "stock of fulfillment orders",
+    "oversold items",
     "variant quantities",
     "units sold",
     "fulfillment order quantities",
+    "fulfillment order states",
     "fulfilled quantities",
 )
 

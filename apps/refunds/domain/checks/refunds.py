@@ -31,9 +31,42 @@ def check_refunds() -> Iterator[str]:
     yield from _compare_sums(Refund, duties, "refund", total_duties="amount")
     active = Transaction.objects.filter(kind=Transaction.Kind.REFUND, status__in=ACTIVE_STATUSES)
     yield from _compare_sums(Transaction, active, "parent", refunded="amount")
+    yield from _check_refund_payments()
     orphans = Transaction.objects.filter(kind=Transaction.Kind.REFUND, refund_payment=None)
     for row in orphans.order_by("pk").values("pk", "shop_id", "order_id"):
         yield f"shop {row['shop_id']}, order {row['order_id']}: transaction {row['pk']} belongs to no refund"
+
+
+def _check_refund_payments() -> Iterator[str]:
+    """Yield refund transactions in another currency than their payments, and payments with a rest in one currency."""
+    rows = Transaction.objects.filter(kind=Transaction.Kind.REFUND, parent__isnull=False)
+    wrong = rows.exclude(currency=F("parent__currency")).order_by("pk")
+    for row in wrong.values("pk", "shop_id", "order_id", "currency", "parent_id", "parent__currency"):
+        yield (
+            f"shop {row['shop_id']}, order {row['order_id']}: transaction {row['pk']} is in {row['currency']},"
+            f" but its payment {row['parent_id']} is in {row['parent__currency']}"
+        )
+    in_order_currency = Transaction.objects.filter(currency=F("order__currency")).exclude(amount=F("shop_amount"))
+    for row in in_order_currency.order_by("pk").values(
+        "pk", "shop_id", "order_id", "currency", "amount", "shop_amount"
+    ):
+        yield (
+            f"shop {row['shop_id']}, order {row['order_id']}: transaction {row['pk']} has shop_amount"
+            f" {row['shop_amount']} {row['currency']}, expected its amount {row['amount']}"
+        )
+    active = Transaction.objects.filter(kind=Transaction.Kind.REFUND, status__in=ACTIVE_STATUSES)
+    full = Transaction.objects.filter(refunded=F("amount"), refunded__gt=0).exclude(currency=F("order__currency"))
+    columns = ("pk", "shop_id", "order_id", "order__currency", "shop_amount")
+    for after, upto in iterate_id_ranges(Transaction):
+        payments = list(full.filter(pk__gt=after, pk__lte=upto).order_by("pk").values(*columns))
+        children = active.filter(parent__in=[row["pk"] for row in payments]).order_by()
+        sums = dict(children.values_list("parent_id").annotate(Sum("shop_amount")))
+        for row in payments:
+            if row["shop_amount"] != sums.get(row["pk"]):
+                yield (
+                    f"shop {row['shop_id']}, order {row['order_id']}: payment {row['pk']} is refunded in full, but its"
+                    f" refunds are {sums.get(row['pk'])} {row['order__currency']}, expected {row['shop_amount']}"
+                )
 
 
 def _check_unrestocked_quantities() -> Iterator[str]:

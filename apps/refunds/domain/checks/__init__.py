@@ -1,0 +1,1 @@
+"""Nightly checks of refunds and of the quantities that they change."""
