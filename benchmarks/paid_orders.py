@@ -13,6 +13,7 @@ LINES, UNITS, CUSTOMERS = 3, 2, scale(100_000, least=100)
 # One in this many orders is partially refunded, has duties, or is fulfilled, respectively.
 REFUNDED, DECLARED, SENT = 10, 5, 2
 Values = dict[str, str]
+_NAME = f"'#' || {number_as_text('1000 + n')}"
 
 
 def fill_paid_orders(count: int) -> None:
@@ -31,7 +32,7 @@ def fill_paid_orders(count: int) -> None:
         "created_at": time_literal(f"{BEGIN} + n"),
         "updated_at": time_literal(f"{BEGIN} + n + 3600"),
     }
-    _fill_orders(Rows(1, count), own)
+    _fill_orders(Rows(1, count), own, str(location))
     _fill_work(Rows(1, count), Rows(1, count // SENT), own, str(location))
     _fill_refunds(Rows(1, count // REFUNDED), count, own)
     _sum_up(shop_id, count)
@@ -42,7 +43,7 @@ def _each(of: int, yes: str, no: str) -> str:
     return f"(CASE WHEN n % {of} = 0 THEN {yes} ELSE {no} END)"
 
 
-def _fill_orders(rows: Rows, own: Values) -> None:
+def _fill_orders(rows: Rows, own: Values, location: str) -> None:
     """Insert paid orders with shipping of 5.00 and three line items, each with two units at 10.00 and taxes of 2.00."""
     from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
@@ -56,7 +57,7 @@ def _fill_orders(rows: Rows, own: Values) -> None:
             **dict.fromkeys(("currency", "presentment_currency"), quote_literal("USD")),
             id="n",
             number="n",
-            name=f"'#' || {number_as_text('1000 + n')}",
+            name=_NAME,
             token=f"'token' || {number_as_text('n')}",
             confirmation_number=number_as_text("100000000 + n"),
             customer_id=f"1 + n % {CUSTOMERS}",
@@ -93,6 +94,8 @@ def _fill_orders(rows: Rows, own: Values) -> None:
                 quantity=str(UNITS),
                 current_quantity=_each(REFUNDED, "1", "2") if first else "2",
                 refunded_quantity=_each(REFUNDED, "1", "0") if first else "0",
+                unrestocked_quantity=_each(REFUNDED, "1", "0") if first else "0",
+                taken_from=quote_literal(f'{{"{location}": {UNITS}}}'),
                 fulfillable_quantity=_each(SENT, "0", "2"),
                 fulfilled_quantity=_each(SENT, "2", "0"),
                 duty=duty if first else "0",
@@ -164,6 +167,7 @@ def _fill_work(rows: Rows, fulfilled_rows: Rows, own: Values, location: str) -> 
                 available="0",
                 reason=quote_literal("sale"),
                 actor=quote_literal("system"),
+                reference=_NAME,
                 at=time_literal(f"{BEGIN} + n"),
             )
 

@@ -43,14 +43,16 @@ LINES = st.lists(
     max_size=2,
 )
 
-ORDERS: dict[str, st.SearchStrategy[Any]] = {
-    "currencies": st.sampled_from(CURRENCIES),
-    "taxes_included": st.booleans(),
-    "behavior": st.sampled_from(BEHAVIORS),
-    "lines": LINES,
-    "shipping": st.tuples(st.sampled_from([0, 0, 499, 1250]), st.lists(st.sampled_from(RATES), max_size=1)),
-    "tip": st.sampled_from([0, 0, 0, 250]),
-}
+ORDERS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {
+        "currencies": st.sampled_from(CURRENCIES),
+        "taxes_included": st.booleans(),
+        "behavior": st.sampled_from(BEHAVIORS),
+        "lines": LINES,
+        "shipping": st.tuples(st.sampled_from([0, 0, 499, 1250]), st.lists(st.sampled_from(RATES), max_size=1)),
+        "tip": st.sampled_from([0, 0, 0, 250]),
+    }
+)
 
 
 @dataclass
@@ -124,8 +126,8 @@ class ModelMachine(ShopMachine):
 
     # --- the shop ---
 
-    @initialize(levels=st.lists(st.sampled_from([3, 20, 60]), min_size=6, max_size=6), **ORDERS)
-    def open(self, levels: list[int], **order: Any) -> None:
+    @initialize(levels=st.lists(st.sampled_from([3, 20, 60]), min_size=6, max_size=6), order=ORDERS)
+    def open(self, levels: list[int], order: dict[str, Any]) -> None:
         self.locations = order_driver.make_locations(self.shop)
         variants = [
             {"option1": "Blue", "price": "1.00", "inventory_management": "own"},
@@ -139,28 +141,23 @@ class ModelMachine(ShopMachine):
             body = {"inventory_item_id": item, "location_id": location, "available": available}
             self.send("inventory_levels/set.json", body)
             self.stock[self.items[item], location] = available
-        self.order(**order)
+        self.order(order)
 
-    @rule(**ORDERS)
-    def order(
-        self,
-        *,
-        currencies: tuple[str, str, str],
-        taxes_included: bool,
-        behavior: str,
-        lines: list[tuple[int, int, int, list[str]]],
-        shipping: tuple[int, list[str]],
-        tip: int,
-    ) -> None:
+    @rule(values=ORDERS)
+    def order(self, values: dict[str, Any]) -> None:
+        lines, shipping, behavior = values["lines"], values["shipping"], values["behavior"]
         if len(self.orders) == 4:
             return
-        terms = Terms(currencies[0], currencies[1], Decimal(currencies[2]), taxes_included)
+        currency, presentment, rate = values["currencies"]
+        terms = Terms(currency, presentment, Decimal(rate), values["taxes_included"])
         unit = Decimal(10) ** -PLACES[terms.currency]
         models = []
         for price, quantity, percent, rates in lines:
             discount = to_money(price * unit * quantity * percent / 100, terms.currency)
             models.append(LineModel(terms, price * unit, quantity, discount, [Decimal(rate) for rate in rates]))
-        amounts = OrderModel(terms, models, shipping[0] * unit, [Decimal(rate) for rate in shipping[1]], tip * unit)
+        amounts = OrderModel(
+            terms, models, shipping[0] * unit, [Decimal(rate) for rate in shipping[1]], values["tip"] * unit
+        )
         needed = dict(zip(self.items.values(), (model.quantity for model in models), strict=False))
         body = self.build_order(amounts, needed, behavior)
         response = self.api.post("orders.json", {"order": body})
@@ -171,7 +168,7 @@ class ModelMachine(ShopMachine):
             self.expect("items in stock", available < needed[blue], True)
             return
         assert response.status_code == 201, (body, response.content)
-        self.note(f"order {terms} {behavior} {lines} {shipping} {tip}")
+        self.note(f"order {values}")
         shown = response.json()["order"]
         stock = StockModel(takes_stock=behavior != "bypass", stock=self.stock, variants={})
         ids = [row["id"] for row in shown["line_items"]]

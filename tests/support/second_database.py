@@ -106,11 +106,12 @@ PATHS_BY_REASON = {
     "stock counters, row locks and the ledger": "inventory",
     "generic references without foreign keys": "metafields/test_owners.py",
     "sums of money": """
+        model
         orders/test_editing.py orders/test_histories.py orders/test_orders.py orders/test_transactions.py
         panel/test_refund_report.py panel/test_sales.py panel/test_sales_report.py refunds/test_refunds.py
         refunds/test_golden_rest.py::test_random_splits_add_up_through_rest
     """,
-    "the nightly checks' SQL": "orders/test_repair_candidates.py",
+    "the nightly checks' SQL": "orders/test_repair_candidates.py fulfillment/test_stock_model.py",
     "triggers that protect the trail": "panel/test_audit_trail.py",
     "batches of updates": "panel/test_erasure.py",
     "a column computed by the database": "panel/test_low_stock.py",

@@ -47,12 +47,10 @@ def _check_refund_payments() -> Iterator[str]:
             f" but its payment {row['parent_id']} is in {row['parent__currency']}"
         )
     in_order_currency = Transaction.objects.filter(currency=F("order__currency")).exclude(amount=F("shop_amount"))
-    for row in in_order_currency.order_by("pk").values(
-        "pk", "shop_id", "order_id", "currency", "amount", "shop_amount"
-    ):
+    for payment in in_order_currency.order_by("pk").iterator():
         yield (
-            f"shop {row['shop_id']}, order {row['order_id']}: transaction {row['pk']} has shop_amount"
-            f" {row['shop_amount']} {row['currency']}, expected its amount {row['amount']}"
+            f"shop {payment.shop_id}, order {payment.order_id}: transaction {payment.pk} has shop_amount"
+            f" {payment.shop_amount} {payment.currency}, expected its amount {payment.amount}"
         )
     active = Transaction.objects.filter(kind=Transaction.Kind.REFUND, status__in=ACTIVE_STATUSES)
     full = Transaction.objects.filter(refunded=F("amount"), refunded__gt=0).exclude(currency=F("order__currency"))
