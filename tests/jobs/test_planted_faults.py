@@ -453,3 +453,16 @@ def test_reported_differences_are_limited(planted: PlantedShop, monkeypatch: pyt
 
     assert (len(found), found[-1].split(".")[0]) == (3, "stock of fulfillment orders: 2 more differences")
     assert Location.objects.count() == 2
+
+
+def test_sums_of_amounts_that_binary_numbers_cannot_hold_are_right(planted: PlantedShop) -> None:
+    order = planted.order(1, shipping_lines=[{"title": "Post", "price": "4.99"}], financial_status="paid")
+    for amount in ("0.10", "0.20", "0.70", "1.10"):
+        planted.post(
+            f"orders/{order.pk}/refunds.json",
+            {"refund": {"shipping": {"amount": amount}, "transactions": [{"amount": "0.00", "gateway": "manual"}]}},
+        )
+    payback = {"amount": "14.99", "kind": "refund", "gateway": "manual"}
+    planted.post(f"orders/{order.pk}/refunds.json", {"refund": {"transactions": [payback]}})
+
+    assert find_new() == []

@@ -419,10 +419,28 @@ class ModelMachine(ShopMachine):
             back = min(count - waiting, order.stock.count_at_customer(pk))
             expected.update({(pk, "cancel"): waiting, (pk, "return"): back, (pk, "no_restock"): count - waiting - back})
         self.expect("restock types", kinds, +expected)
+        if kind == "legacy" and order.stock.takes_stock:
+            self.compare_restock_locations(order, rows)
         for row in sorted(rows, key=lambda row: row["restock_type"] != "cancel"):
             order.stock.refund(row["line_item_id"], row["quantity"], row["restock_type"], row["location_id"] or 0)
 
-    @rule(index=INDEX, restock=st.booleans(), with_money=st.booleans(), chance=st.integers(0, 2))
+    def compare_restock_locations(self, order: DrivenOrder, rows: list[JsonObject]) -> None:
+        """Without a location, items go back to the locations that they were taken from."""
+        stock = order.stock
+        waiting: Counter[tuple[int, int]] = Counter()
+        for pk, units in stock.waiting.items():
+            for line, count in units.items():
+                waiting[line, stock.locations[pk]] += count
+        sent = {location for location, _units in stock.sent.values()}
+        for row in rows:
+            key = row["line_item_id"], row["location_id"]
+            if row["restock_type"] == "cancel":
+                self.expect(f"canceled items at {key}", row["quantity"] <= waiting[key], True)
+                waiting[key] -= row["quantity"]
+            elif row["restock_type"] == "return":
+                self.expect(f"returned items at {key}", row["location_id"] in sent, True)
+
+    @rule(index=INDEX, restock=st.booleans(), with_money=st.booleans(), chance=st.integers(0, 1))
     def cancel(self, index: int, restock: bool, with_money: bool, chance: int) -> None:
         order = self.pick(index)
         if order is None or chance or order.stock.sent or not order.stock.may_restock_all():

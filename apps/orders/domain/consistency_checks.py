@@ -244,7 +244,8 @@ def _wrong_customers() -> Iterator[tuple[Customer, list[tuple[str, object, objec
         }
         for row in rows:
             actual: Mapping[str, Any] = sums.get(row.pk, {})
-            spent = (actual.get("paid") or Decimal(0)) - (actual.get("refunded") or Decimal(0))
+            # SQLite adds up decimals as floating-point numbers.
+            spent = round((actual.get("paid") or Decimal(0)) - (actual.get("refunded") or Decimal(0)), 3)
             columns: list[tuple[str, object, object]] = [
                 ("orders_count", row.orders_count, actual.get("count", 0)),
                 ("total_spent", row.total_spent, spent),

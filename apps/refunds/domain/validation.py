@@ -276,7 +276,7 @@ def _split_by_restock_type(
         (RestockType.NO_RESTOCK, units.quantity - unfulfilled - fulfilled),
     )
     split_lines = [replace(refund_line, quantity=count, restock_type=kind) for kind, count in parts if count]
-    if units.location_id is not None or len(line.taken_from) < 2:
+    if units.location_id is not None:
         return split_lines
     return [part for split_line in split_lines for part in _split_by_source(split_line, remaining)]
 
