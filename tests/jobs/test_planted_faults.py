@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("in_shop")
 
 
 class PlantedShop:
-    """A shop with a tracked variant at two locations and one order, whose requests succeed."""
+    """A shop with a tracked variant at two locations and one order. All requests must succeed."""
 
     def __init__(self, api: ApiClient, shop: Shop) -> None:
         self.api = api

@@ -29,7 +29,9 @@ def moved_order(api: ApiClient, shop: Shop) -> Order:
 
 
 def get_levels(order: Order) -> tuple[int, int]:
-    item, north = order.line_items.get().variant.inventory_item, FulfillmentOrder.objects.latest("pk").assigned_location
+    variant, north = order.line_items.get().variant, FulfillmentOrder.objects.latest("pk").assigned_location
+    assert variant is not None
+    item = variant.inventory_item
     return get_available(item, get_first_location(order.shop)), get_available(item, north)
 
 

@@ -35,7 +35,7 @@ GROUP BY t.shop_id, t.order_id, t.item_id, t.units
 HAVING t.units <> coalesce(-sum(m.delta), 0)
 ORDER BY t.order_id, t.item_id
 """
-# A variant whose row is older than the sale had the policy at the sale. Later changes of the variant hide the fault.
+# If a variant did not change after the sale, it had the same policy at the sale. Later changes hide the fault.
 _OVERSOLD = """
 SELECT m.shop_id, o.id, m.item_id, m.location_id, m.available
 FROM inventory_stockmovement m

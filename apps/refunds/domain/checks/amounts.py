@@ -44,7 +44,7 @@ def find_wrong_amounts() -> Iterator[str]:
 
 
 def _check_lines() -> Iterator[str]:
-    """Yield refunded line items whose refunds do not add up to the price and the tax of the refunded items.
+    """Yield line items with refunds that do not add up to the price and the tax of the refunded items.
 
     The refunds of items that an edit removed share the rest of the line. As long as some of these items are not
     refunded, the sums can be smaller.
@@ -133,7 +133,7 @@ def _load_presentment_lines(order_ids: set[int]) -> dict[int, tuple[PresentmentL
 
 
 def _check_shipping_adjustments() -> Iterator[str]:
-    """Yield refunds whose adjustment for shipping differs from their refunded shipping lines."""
+    """Yield refunds with an adjustment for shipping that differs from their refunded shipping lines."""
     kind = OrderAdjustment.Kind.SHIPPING_REFUND
     names = ("amount", "tax", "presentment_amount", "presentment_tax")
     adjusted_names = ("amount", "tax_amount", "presentment_amount", "presentment_tax_amount")
@@ -160,7 +160,7 @@ def _differ(sums: Sequence[Decimal | None] | None, adjusted: Sequence[Decimal | 
 
 
 def _check_discrepancies() -> Iterator[str]:
-    """Yield orders with two currencies whose discrepancy in the presentment currency differs from the adjustments."""
+    """Yield orders with a discrepancy in the presentment currency that differs from their adjustments."""
     kind = OrderAdjustment.Kind.REFUND_DISCREPANCY
     two_currencies = Order.objects.exclude(presentment_currency=F("currency")).exclude(presentment_totals={})
     for after, upto in iterate_id_ranges(Order):

@@ -57,7 +57,7 @@ class _History(NamedTuple):
 
 
 def find_wrong_quantities() -> Iterator[str]:
-    """Yield line items whose quantities contradict each other, or their refunds and canceled fulfillments."""
+    """Yield line items with quantities that contradict each other, their refunds or canceled fulfillments."""
     for after, upto in iterate_id_ranges(LineItem):
         lines = LineItem.objects.filter(pk__gt=after, pk__lte=upto, order__cancelled_at=None)
         refunds = RefundLineItem.objects.filter(line_item__gt=after, line_item__lte=upto).order_by()
