@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.model.machine import Figures, ModelMachine
+from tests.model.comparisons import Figures
+from tests.model.machine import ModelMachine
 from tests.support.api_client import ApiClient
 from tests.support.timing import scale_for_soak
 
