@@ -42,8 +42,12 @@ class BackofficeHooks(Hooks):
         """Check the head of a request. Requests without credentials may have only a short body."""
         if (status := find_error_status(environ)) is not None:
             return status
-        is_too_long = int(environ.get("CONTENT_LENGTH") or 0) > ANONYMOUS_BODY_LIMIT and not self._may_be_known(environ)
+        is_too_long = int(environ.get("CONTENT_LENGTH") or 0) > self.get_body_limit(environ)
         return HTTPStatus.REQUEST_ENTITY_TOO_LARGE if is_too_long else None
+
+    def get_body_limit(self, environ: Environ) -> int:
+        """Return the maximum size of any body; most routes have a lower limit."""
+        return settings.DATA_UPLOAD_MAX_MEMORY_SIZE if self._may_be_known(environ) else ANONYMOUS_BODY_LIMIT
 
     def _may_be_known(self, environ: Environ) -> bool:
         """Return True if the request has credentials for its path. They are not checked yet."""

@@ -1,7 +1,8 @@
 """Check the WSGI environ before Django builds a request from it. The checks work with every WSGI server.
 
 * A content type with an unknown charset is rejected, because it causes an exception outside Django's error handling.
-* A chunked body without a length is rejected, because Django would read it as empty.
+* A chunked body is rejected, because Django would read it as empty. ``backoffice.server``
+  reads chunked bodies itself and passes them on with their length.
 * A body that is too large is rejected before it is read.
 * Any exception while Django builds the request becomes a JSON error without details.
 """

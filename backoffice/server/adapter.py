@@ -66,6 +66,10 @@ class Hooks:
         """Return the status with which to reject a request before its body is read, or None."""
         return None
 
+    def get_body_limit(self, environ: Environ) -> int:
+        """Return the maximum size of a body whose length is not announced."""
+        return SMALL_BODY
+
     def find_sender_error(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
         """Return the response to a large body of an unknown sender, or None. Called before the body is read."""
         return None
@@ -149,31 +153,36 @@ class Adapter:
     async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         environ = build_environ(scope)
         is_known = False
+        is_chunked = environ.get("HTTP_TRANSFER_ENCODING", "").strip().lower() == "chunked"
+        if is_chunked:
+            # The server has decoded the chunks, so the application receives the body like any other.
+            del environ["HTTP_TRANSFER_ENCODING"]
         try:
             if not names_host(environ):
                 raise Refused(self.refuse(HTTPStatus.BAD_REQUEST))
             if (quick := self._hooks.at_once(environ)) is not None:
                 return await _send_response(build_response(*quick), environ, send)
             error = self._hooks.find_error(environ)
-            length = int(environ.get("CONTENT_LENGTH") or 0)
-            if length > SMALL_BODY:
+            limit = self._hooks.get_body_limit(environ) if is_chunked else int(environ.get("CONTENT_LENGTH") or 0)
+            if limit > SMALL_BODY:
                 refusal = await self._run_in_thread(environ, self._check_sender)
                 is_known = refusal is None
                 if refusal is not None and error is None:
                     raise Refused(refusal)
             if error is not None:
                 raise Refused(self.refuse(error))
-            if not length:
+            if not limit:
                 environ["wsgi.input"] = io.BytesIO()
                 return await self._respond(environ, send)
             with contextlib.ExitStack() as released:
-                environ["wsgi.input"] = await self._receive_body(length, receive, released)
+                environ["wsgi.input"], size = await self._receive_body(limit, receive, released)
+                environ["CONTENT_LENGTH"] = str(size)
                 await self._respond(environ, send)
         except Refused as refused:
             response = refused.response
             response.headers.append((b"Connection", b"close"))
             await _send_response(response, environ, send)
-            if environ.get("CONTENT_LENGTH") and "HTTP_EXPECT" not in environ:
+            if (is_chunked or environ.get("CONTENT_LENGTH")) and "HTTP_EXPECT" not in environ:
                 await _discard_body(receive, DISCARD_BYTES if is_known else DISCARD_BYTES_OF_UNKNOWN)
 
     async def _respond(self, environ: Environ, send: Send) -> None:
@@ -188,12 +197,16 @@ class Adapter:
             headers = [*headers, ("Retry-After", "1")]
         return build_response(status, headers, body)
 
-    async def _receive_body(self, length: int, receive: Receive, released: contextlib.ExitStack) -> IO[bytes]:
-        """Return the body of a request as a file. ``released`` gives its size back at the end of the request.
+    async def _receive_body(
+        self, limit: int, receive: Receive, released: contextlib.ExitStack
+    ) -> tuple[IO[bytes], int]:
+        """Return the body of a request as a file, and its size, which ``released`` gives back at the end.
 
         Raises:
-            Refused: The body does not arrive in time, or the process is already receiving too many large bodies.
+            Refused: The body is larger than ``limit``, does not arrive in time, or the process is already receiving too
+                many large bodies.
         """
+        size = 0
         until = self._loop.time() + BODY_SECONDS
         # Do not close the file here, because a thread may still read it after the client has left.
         spool = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115
@@ -205,7 +218,10 @@ class Adapter:
                     if message["type"] != "http.request":
                         raise Refused(self.refuse(HTTPStatus.BAD_REQUEST))
                     chunk, more = message["body"], message["more_body"]
-                    if length > SMALL_BODY:
+                    size += len(chunk)
+                    if size > limit:
+                        raise Refused(self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE))
+                    if limit > SMALL_BODY:
                         if self._receiving + len(chunk) > RECEIVING_BYTES:
                             raise Refused(self.refuse(HTTPStatus.SERVICE_UNAVAILABLE))
                         self._receiving += len(chunk)
@@ -218,7 +234,7 @@ class Adapter:
             logger.exception("The body of a request cannot be stored")
             raise Refused(self.refuse(HTTPStatus.SERVICE_UNAVAILABLE)) from None
         spool.seek(0)
-        return spool
+        return spool, size
 
     def _give_back(self, size: int) -> None:
         self._receiving -= size

@@ -82,7 +82,8 @@ def count_script_tags(shop: Shop) -> int:
 TYPE, LENGTH = "Content-Type: application/json", f"Content-Length: {len(TAG)}"
 BODIES: dict[str, tuple[list[str], set[int]]] = {
     "good": ([TYPE, LENGTH], {201}),
-    "chunked": ([TYPE, "Transfer-Encoding: chunked"], {411}),
+    "no chunks": ([TYPE, "Transfer-Encoding: chunked"], {400}),
+    "other coding": ([TYPE, "Transfer-Encoding: gzip, chunked"], {400, 411, 501}),
     "zlib": ([f"{TYPE}; charset=zlib", LENGTH], {415}),
     "rot13": ([f"{TYPE}; charset=rot13", LENGTH], {415}),
     "too short": ([TYPE, "Content-Length: 10"], {400}),
@@ -99,13 +100,39 @@ BODIES: dict[str, tuple[list[str], set[int]]] = {
 @pytest.mark.parametrize("case", BODIES)
 def test_bodies_on_the_wire(server: LiveServer, server_shop: Shop, token: str, case: str) -> None:
     lines, statuses = BODIES[case]
-    body = b"5\r\n{}   \r\n0\r\n\r\n" if case == "chunked" else TAG
+    body = b"5\r\n{}   \r\n0\r\n\r\n" if case == "other coding" else TAG + b"\r\n" * (case == "no chunks")
 
     reply = send_bytes(server, build_head(token, *lines), body)
 
     status = int(reply.split()[1])
     assert status in statuses, reply[:300]
     assert count_script_tags(server_shop) == (1 if status == 201 else 0)
+
+
+def encode_chunks(*chunks: bytes) -> bytes:
+    return b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in (*chunks, b""))
+
+
+def test_chunked_bodies_are_read_within_the_limits(server: LiveServer, server_shop: Shop, token: str) -> None:
+    head = build_head(token, TYPE, "Transfer-Encoding: chunked")
+    anonymous = build_head("", TYPE, "Transfer-Encoding: chunked").replace("X-Shopify-Access-Token", "X-Other")
+
+    whole = send_bytes(server, head, encode_chunks(TAG))
+    pieces = send_bytes(server, head, encode_chunks(*(TAG[at : at + 7] for at in range(0, len(TAG), 7))))
+    empty = send_bytes(server, head, encode_chunks())
+    malformed = send_bytes(server, head, encode_chunks(TAG[:-1]))
+    too_long = send_bytes(server, head, encode_chunks(*[b" " * 65_536] * 16, TAG))
+    without_token = send_bytes(server, anonymous, encode_chunks(*[b" " * 4_096] * 16, TAG))
+    with connect(server) as connection:
+        last = build_head(token, TYPE, "Transfer-Encoding: chunked", "Connection: close")
+        connection.sendall(encode_request(head, encode_chunks(TAG)) + encode_request(last, encode_chunks(TAG)))
+        pipelined = connection.makefile("rb").read()
+
+    assert [int(reply.split()[1]) for reply in (whole, pieces, empty, malformed)] == [201, 201, 400, 400]
+    assert parse_response(empty)[1] == {"script_tag": "Required parameter missing or invalid"}
+    assert parse_response(too_long) == parse_response(without_token) == (413, "Request Entity Too Large")
+    assert pipelined.count(b"HTTP/1.1 201 ") == 2
+    assert count_script_tags(server_shop) == 4
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,22 @@ def test_the_callback_is_signed_over_all_that_it_says(oauth_flow: OAuthFlow) -> 
     assert parameters.pop("hmac") == sign(parameters, oauth_flow.app.api_secret)
 
 
+@pytest.mark.parametrize("query", ["", "?tenant=7&Zone=1", "?a=1&a-b=2&nonce=x&shop=other.example&hmac=1", "?"])
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_parameters_arrive_in_the_order_of_the_signature(oauth_flow: OAuthFlow, query: str, answer: str) -> None:
+    """PHP clients hash the parameters in the order of the URL, without sorting."""
+    oauth_flow.app.redirect_urls = [f"{REDIRECT}{query}"]
+    oauth_flow.app.save()
+    response = oauth_flow.answer(answer, redirect_uri=oauth_flow.app.redirect_urls[0], state="nonce-1")
+    pairs = parse_qsl(urlsplit(response["Location"]).query)
+    signature = dict(pairs)["hmac"]
+    received = "&".join(f"{name}={value}" for name, value in pairs if name != "hmac")
+
+    assert len(dict(pairs)) == len(pairs)
+    expected = hmac.new(oauth_flow.app.api_secret.encode(), received.encode(), hashlib.sha256).hexdigest()
+    assert signature == expected
+
+
 def test_a_form_is_taken_as_json_is(oauth_flow: OAuthFlow) -> None:
     body = {"client_id": oauth_flow.app.api_key, "client_secret": oauth_flow.app.api_secret, "code": oauth_flow.code()}
 

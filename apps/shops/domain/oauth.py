@@ -28,25 +28,32 @@ from apps.shops.models import AuthorizationCode
 
 
 def build_callback_url(app: App, redirect_uri: str, values: Mapping[str, str], *, shop: Shop, at: datetime) -> str:
-    """Add the values, shop, time and signature to the query of a registered redirect URL."""
+    """Return a registered redirect URL with the values, shop, time and signature added to its query.
+
+    The parameters are in the order in which they are signed, because some client libraries do not sort them.
+    """
     parameters = {
         **values,
         "host": base64.b64encode(f"{shop.domain}/admin".encode()).decode().rstrip("="),
         "shop": shop.domain,
         "timestamp": str(int(at.timestamp())),
     }
-    existing_parameters = dict(parse_qsl(urlsplit(redirect_uri).query, keep_blank_values=True))
-    parameters["hmac"] = sign_parameters(get_valid_secrets(app, at)[0], {**existing_parameters, **parameters})
-    separator = "" if redirect_uri.endswith(("?", "&")) else "&" if "?" in redirect_uri else "?"
-    return f"{redirect_uri}{separator}{urlencode(parameters)}"
+    split_uri = urlsplit(redirect_uri)
+    ours = {*parameters, "hmac"}
+    existing = [pair for pair in parse_qsl(split_uri.query, keep_blank_values=True) if pair[0] not in ours]
+    parameters["hmac"] = sign_parameters(get_valid_secrets(app, at)[0], {**dict(existing), **parameters})
+    query = urlencode(sorted([*existing, *parameters.items()], key=lambda pair: _format_pair(*pair)))
+    return split_uri._replace(query=query).geturl()
 
 
 def sign_parameters(secret: str, parameters: Mapping[str, str]) -> str:
     """Return the ``hmac`` parameter: the signature of all other parameters, sorted and with escaped delimiters."""
-    pairs = sorted(
-        f"{_escape(name).replace('=', '%3D')}={_escape(value)}" for name, value in parameters.items() if name != "hmac"
-    )
+    pairs = sorted(_format_pair(name, value) for name, value in parameters.items() if name != "hmac")
     return hmac.new(secret.encode(), "&".join(pairs).encode(), hashlib.sha256).hexdigest()
+
+
+def _format_pair(name: str, value: str) -> str:
+    return f"{_escape(name).replace('=', '%3D')}={_escape(value)}"
 
 
 def _escape(text: str) -> str:
