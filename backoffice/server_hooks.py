@@ -12,7 +12,12 @@ from django.db import Error, close_old_connections, connections
 from django.http import HttpRequest, parse_cookie
 
 from apps.core.db.transient_errors import RETRY_AFTER
-from apps.core.rest.requests.authentication import UNAUTHORIZED, get_token_header_key, is_valid_token
+from apps.core.rest.requests.authentication import (
+    UNAUTHORIZED,
+    get_credentials,
+    get_token_header_key,
+    is_valid_token,
+)
 from apps.core.tenancy.scope import SHOP_ENVIRON_KEY
 from backoffice.observability.metrics.requests import count_early_error
 from backoffice.server.adapter import Hooks
@@ -51,15 +56,19 @@ class BackofficeHooks(Hooks):
 
     def _may_be_known(self, environ: Environ) -> bool:
         """Return True if the request has credentials for its path. They are not checked yet."""
-        has_credentials = self._token in environ or self._session in environ.get("HTTP_COOKIE", "")
+        has_credentials = self._has_token(environ) or self._session in environ.get("HTTP_COOKIE", "")
         return has_credentials and environ["PATH_INFO"].startswith(_LARGE_BODY_PREFIXES)
+
+    def _has_token(self, environ: Environ) -> bool:
+        return self._token in environ or "HTTP_AUTHORIZATION" in environ
 
     def find_sender_error(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
         """Check the token or the session of a request with a body that is too long for anonymous visitors."""
         close_old_connections()
         try:
-            if (token := environ.get(self._token)) is None:
+            if not self._has_token(environ):
                 return None if self._is_staff(environ) else self._redirect_to_login(environ)
+            _api_key, token = get_credentials(environ)
             return None if is_valid_token(token) else self._build_error(HTTPStatus.UNAUTHORIZED, UNAUTHORIZED)
         except Error:
             logger.warning("The sender of a large body could not be checked", exc_info=True)
@@ -104,7 +113,7 @@ class BackofficeHooks(Hooks):
 
     def _get_owner_key(self, environ: Environ) -> int | None:
         """Return a hash of the access token or of the shop in the path, or None if the request has neither."""
-        if token := environ.get(self._token):
+        if token := environ.get(self._token) or environ.get("HTTP_AUTHORIZATION"):
             return hash(("token", token))
         path: str = environ["PATH_INFO"]
         return hash(("path", path.split("/", 3)[2])) if path.startswith("/s/") else None

@@ -1,7 +1,9 @@
 """Tests that single routes reject invalid input. ``tests/api/route_checks`` checks every route."""
 
 import pytest
+from django.conf import settings
 from rest_framework.request import Request
+from time_machine import TimeMachineFixture
 
 from apps.core.rest.requests.views import SINGULAR_NAMES
 from apps.core.tenancy.models import Shop
@@ -39,6 +41,30 @@ def test_versions_are_served_by_the_nearest_older_one(api: ApiClient, version: s
 
     assert response.status_code == 200
     assert response["X-Platform-API-Version"] == served_by
+
+
+@pytest.mark.parametrize(
+    ("today", "version", "served_by"),
+    [
+        ("2020-02-01", "2026-04", "2026-04"),
+        ("2027-03-31T23:59:59Z", "2027-01", "newest"),
+        ("2027-03-31T23:59:59Z", "2027-04", None),
+        ("2027-04-01T00:00:00Z", "2027-04", "newest"),
+        ("2027-12-31", "2027-10", "newest"),
+        ("2027-12-31", "2028-01", None),
+        ("2027-12-31", "2027-13", None),
+        ("2027-12-31", "3", None),
+    ],
+)
+def test_newest_version_serves_later_ones_up_to_the_current_quarter(
+    api: ApiClient, time_machine: TimeMachineFixture, today: str, version: str, served_by: str | None
+) -> None:
+    time_machine.move_to(today)
+    response = api.at(version).get("shop.json")
+
+    assert response.status_code == (200 if served_by else 404)
+    newest = settings.API_VERSIONS[-1]
+    assert response["X-Platform-API-Version"] == (newest if served_by in {"newest", None} else served_by)
 
 
 @pytest.mark.parametrize(

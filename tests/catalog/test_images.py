@@ -136,7 +136,7 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
         ({"attachment": "a!b"}, "attachment"),
         ({"attachment": ATTACHMENT.rstrip("=") + "A"}, "attachment"),
         ({"attachment": f"data:image/png;base64,{ATTACHMENT}"}, "attachment"),
-        ({"attachment": ""}, "attachment"),
+        ({"attachment": ""}, "image"),
         ({"attachment": ["x"]}, "attachment"),
         ({"attachment": encode_attachment(b"\0" * (20 * 1024 * 1024 + 1))}, "attachment"),
         ({"attachment": ATTACHMENT, "src": "https://example.com/a.png"}, "image"),

@@ -6,14 +6,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.core.db import planner_statistics, sort_tables
-from apps.core.rest.reading.keyset_pagination import filter_any_by_cursor, filter_by_cursor
+from apps.core.rest.reading.keyset_pagination import filter_any_by_cursor, filter_by_cursor, parse_order
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.customers.admin.changelist_search import RECENT_SCAN, build_search_condition, get_first_matches
-from apps.customers.api.customers import parse_search_order
 from apps.customers.domain import search_columns
 from apps.customers.domain.search_columns import rebuild_search_columns
-from apps.customers.domain.search_fields import SEARCH
+from apps.customers.domain.search_fields import ORDERS, SEARCH
 from apps.customers.models import Address, Customer
 from tests.support import services
 from tests.support.databases.statistics import forget_statistics
@@ -68,7 +67,7 @@ def search_customers(shop: Shop, query: str, order: str = "last_order_date desc"
     customers = [
         Customer.objects.filter(item) for item in SEARCH.compile_alternatives(SEARCH.parse(query), zone=shop.tzinfo)
     ]
-    return filter_any_by_cursor(customers, parse_search_order(order), None, 51).values_list("pk")
+    return filter_any_by_cursor(customers, parse_order(order, ORDERS), None, 51).values_list("pk")
 
 
 @pytest.mark.postgres
@@ -204,7 +203,7 @@ def test_orders_read_their_indexes_and_sort_nothing(shop: Shop) -> None:
     with shop_scope(shop):
         messages = {
             order: explain_query(
-                filter_by_cursor(Customer.objects.all(), parse_search_order(order), None).values_list("pk")[:51]
+                filter_by_cursor(Customer.objects.all(), parse_order(order, ORDERS), None).values_list("pk")[:51]
             )
             for order in expected
         }

@@ -236,7 +236,6 @@ def test_an_item_takes_its_customs_data(api: ApiClient, shop: Shop) -> None:
         ("country_harmonized_system_codes", {"FR": "691110"}),
         ("cost", "-1"),
         ("cost", "1.234"),
-        ("tracked", None),
         ("sku", "s" * 256),
         ("sku", {"a": 1}),
     ],

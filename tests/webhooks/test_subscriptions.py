@@ -112,7 +112,6 @@ def test_a_host_that_may_be_reached_takes_plain_http_too(api: ApiClient) -> None
         ({"topic": "shop/redact"}, {"topic": ["can only be subscribed to in the app's configuration file"]}),
         ({"format": "xml"}, {"format": [NO_XML]}),
         ({"format": "yaml"}, {"format": ["is not included in the list"]}),
-        ({"name": ""}, {"name": ["is too short (minimum is 1 character)"]}),
         ({"name": "a" * 51}, {"name": ["is too long (maximum is 50 characters)"]}),
         ({"name": "two words"}, {"name": [f"name field can only contain {NAME_CHARACTERS}"]}),
         ({"filter": "Music"}, {"filter": [f"{MISSING_FIELD} (position 0)"]}),

@@ -52,6 +52,7 @@ class ProductCountViewSet(ShopViewSet[Collection]):
     singular = "collection"
     scope = "products"
     order = ("title", "id")
+    has_few_rows = True
     version_columns = ("version",)
     detail_properties: ClassVar[Mapping[str, Schema]] = {
         "products_count": {"type": "integer", "description": "The number of products in the collection. Not in lists."}
@@ -205,6 +206,8 @@ class CollectionProductViewSet(ShopViewSet[Product]):
 
     def get_order(self, filters: Mapping[str, str]) -> keyset_pagination.Order:
         """Return the sort order of the collection, or sort by id if ``since_id`` is given."""
+        if "order" in filters:
+            raise BadRequest({"order": "order cannot be passed"})
         return ("id",) if "since_id" in filters else ORDERS[self.collection.sort_order]
 
 

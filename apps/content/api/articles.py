@@ -227,6 +227,7 @@ class ArticleValuesView(ApiView):
     # The tag of these routes in the OpenAPI document.
     plural = "articlewords"
     scope = "content"
+    query_parameters = {"tags": ("limit", "popular")}
     responses = {
         name: {
             "type": "object",

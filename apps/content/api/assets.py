@@ -46,6 +46,7 @@ class AssetViewSet(ShopViewSet[Asset]):
     singular = "asset"
     parents = {"theme_id": Theme}
     takes_uploads = True
+    query_parameters = {"list_files": (KEY,), "delete_file": (KEY,)}
     request_bodies = {
         "put_file": {
             "type": "object",

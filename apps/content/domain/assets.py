@@ -108,7 +108,10 @@ def store_asset_content(theme: Theme, values: Mapping[str, object]) -> tuple[str
     Must be called before the transaction, because it may download a file.
     """
     key = check_asset_key(values.get("key"))
-    sources = [name for name in SOURCES if values.get(name) is not None]
+    # Clients in typed languages send unused sources as "". A ``value`` of "" alone is an empty file.
+    sources = [name for name in SOURCES if values.get(name)] or [name for name in SOURCES if values.get(name) == ""]
+    if sources[:1] == ["value"] and values["value"] == "":
+        sources = ["value"]
     if len(sources) != 1:
         raise AssetRefused(_EXACTLY_ONE(names=", ".join(SOURCES)))
     value = values[sources[0]]

@@ -142,6 +142,15 @@ def get_sort_tables(model: type[models.Model]) -> dict[str, type[Rank]]:
 
 
 @cache
+def is_indexed(model: type[models.Model], column: str) -> bool:
+    """Return True if an index supports sorting a shop's rows by a column, or if a sort table has the column."""
+    leading = (
+        tuple(name.lstrip("-") for name in index.fields[:2]) for index in model._meta.indexes if not index.condition
+    )
+    return column in _map_columns(model) or ("shop", column) in leading
+
+
+@cache
 def _map_columns(model: type[models.Model]) -> dict[str, str]:
     """Return, for each copied column, the accessor of the sort table that has the copy."""
     return {column: name for name, rank in get_sort_tables(model).items() for column in _get_copied_columns(rank)}

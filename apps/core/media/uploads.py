@@ -44,6 +44,11 @@ def load_image_from_body(
     Raises:
         UploadRefused: The image is missing, is given twice, is invalid or cannot be downloaded.
     """
+    # Clients in typed languages also send the source that they do not use.
+    if src == "" and attachment:
+        src = None
+    if attachment == "" and src:
+        attachment = None
     if attachment is not None and src is not None:
         raise UploadRefused("cannot have both attachment and src")
     if filename is not None and not isinstance(filename, str):

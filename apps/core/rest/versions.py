@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from django.conf import settings
+from django.utils import timezone
 
 UNSTABLE = "unstable"
 LATEST = "latest"
@@ -44,13 +45,31 @@ def get_served_versions() -> tuple[str, ...]:
     return (*settings.API_VERSIONS, UNSTABLE)
 
 
-@lru_cache(maxsize=512)
 def resolve_version(requested: str) -> str:
-    """Return the version that serves a request. Malformed and future versions raise ``UnknownVersion``."""
+    """Return the version that serves a request. Malformed and future versions raise ``UnknownVersion``.
+
+    The newest version also serves later versions up to the current quarter, so that clients which follow the calendar
+    can call an installation that has not been updated.
+    """
+    if requested > get_latest_version() and requested not in {LATEST, UNSTABLE}:
+        if not _DATED.fullmatch(requested) or requested > _get_current_quarter():
+            raise UnknownVersion(requested)
+        return get_latest_version()
+    return _resolve_known_version(requested)
+
+
+@lru_cache(maxsize=512)
+def _resolve_known_version(requested: str) -> str:
     if requested == UNSTABLE:
         return UNSTABLE
     if requested == LATEST:
         return get_latest_version()
-    if not _DATED.fullmatch(requested) or requested > get_latest_version():
+    if not _DATED.fullmatch(requested):
         raise UnknownVersion(requested)
     return max((version for version in settings.API_VERSIONS if version <= requested), default=settings.API_VERSIONS[0])
+
+
+def _get_current_quarter() -> str:
+    """Return the version that the calendar names now, such as ``2026-10`` from October to December 2026."""
+    today = timezone.now()
+    return f"{today.year}-{(today.month - 1) // 3 * 3 + 1:02d}"

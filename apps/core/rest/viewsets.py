@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
+from apps.core.db import sort_tables
 from apps.core.db.row_locks import refresh_for_update
 from apps.core.events.recording import apply_changes, record_event
 from apps.core.rest.exceptions import CONTENT_TYPE
@@ -23,10 +24,10 @@ from apps.core.rest.reading.pages import FilteredRows, PageSource, build_etag, r
 from apps.core.rest.reading.query_plans import ReadPlan, RowValues, get_read_plan
 from apps.core.rest.requests.authentication import SAFE_METHODS
 from apps.core.rest.requests.views import SINGULAR_NAMES, ApiView
-from apps.core.rest.resources.filters import ResourceFilter, apply_filters, filter_sort_table
+from apps.core.rest.resources.filters import DateTimeFilter, ResourceFilter, apply_filters, filter_sort_table
 from apps.core.rest.resources.serializers import get_declared_fields, validate_body
 from apps.core.tenancy.shop_owned import ShopOwned
-from apps.core.types import Attrs, Schema
+from apps.core.types import Attrs, RequestData, Schema
 
 __all__ = ["SINGULAR_NAMES", "ApiView", "ShopViewSet"]
 
@@ -40,6 +41,9 @@ class ShopViewSet(ApiView, Generic[M]):
     Attributes:
         model: The model, by default the model of the serializer.
         order: ORM orderings of a list; the last ordering is unique.
+        sort_columns: The sort columns for each value of the parameter ``order``. By default, lists can be sorted by id
+            and by the times that an index supports.
+        has_few_rows: True if a shop has so few rows that the list can be sorted without an index.
         version_columns: Columns that change whenever a rendered value of the resource changes. If set, rendered objects
             are cached.
         parents: The parent models, keyed by path argument. ``model`` has a column with the same name as the argument.
@@ -52,6 +56,8 @@ class ShopViewSet(ApiView, Generic[M]):
     model: type[M]
     filterset_class: ClassVar[type[ResourceFilter]] = ResourceFilter
     order: ClassVar[keyset_pagination.Order] = ("id",)
+    sort_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
+    has_few_rows: ClassVar[bool] = False
     version_columns: ClassVar[tuple[str, ...]] = ()
     parents: ClassVar[Mapping[str, type[ShopOwned]]] = {}
     renders_created_instance: ClassVar[bool] = False
@@ -68,6 +74,14 @@ class ShopViewSet(ApiView, Generic[M]):
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
         """Return the JSON schemas of additional body properties in a version, keyed by name."""
         return {}
+
+    def unwrap_body(self, singular: str) -> RequestData:
+        """Return the object in the body. "" counts as ``null`` in properties that no field of the serializer checks."""
+        data = super().unwrap_body(singular)
+        blank = {name for name, value in data.items() if value == ""}
+        if blank:
+            blank &= self.get_extra_body_properties(self.version).keys()
+        return {**data, **dict.fromkeys(blank)} if blank else data
 
     def load_parents(self) -> None:
         for argument, model in self.parents.items():
@@ -97,18 +111,42 @@ class ShopViewSet(ApiView, Generic[M]):
         return frozenset(requested & get_declared_fields(self.serializer_class).keys()) if requested else None
 
     def get_order(self, filters: Mapping[str, str]) -> keyset_pagination.Order:
-        """Return the order of a list; with ``since_id`` the list is ordered by id."""
+        """Return the order of a list: the parameter ``order``, ascending ids with ``since_id``, or the default."""
+        if "order" in filters:
+            return keyset_pagination.parse_order(filters["order"], self.get_sort_columns())
         return ("id",) if "since_id" in filters else self.order
+
+    @classmethod
+    def get_sort_columns(cls) -> Mapping[str, Sequence[str]]:
+        """Return the sort columns for each value of the parameter ``order``."""
+        if cls.sort_columns:
+            return cls.sort_columns
+        is_short = cls.has_few_rows or bool(cls.parents)
+        columns = {field.name for field in cls.model._meta.concrete_fields}
+        times = [name for name in ("created_at", "updated_at") if name in columns]
+        return {"id": (), **{name: (name,) for name in times if is_short or sort_tables.is_indexed(cls.model, name)}}
 
     def list(self, request: Request, **_: int) -> HttpResponse:
         page = keyset_pagination.parse_page_request(self.query, shop_id=self.shop.pk, route=self.list_name)
         order = page.order or self.get_order(page.filters)
         matches = self.filter_rows(page.filters)
-        if isinstance(matches, QuerySet) and not self.parents and order in _BY_ID:
+        if not isinstance(matches, QuerySet) or self.parents or self.is_index_range(page.filters, order):
+            return self.render_page(matches, page, order)
+        if order in _BY_ID:
             since = page.filters.get("since_id")
             sort_rows = self._filter_sort_table(page.filters)
             return self.render_page(FilteredRows([matches], int(since) if since else None, sort_rows), page, order)
-        return self.render_page(matches, page, order)
+        return self.render_page(FilteredRows([matches]) if "order" in page.filters else matches, page, order)
+
+    def is_index_range(self, filters: Mapping[str, str], order: keyset_pagination.Order) -> bool:
+        """Return True if the filters only limit the first sort column, so that the matches are a range of its index."""
+        column = order[0].lstrip("-")
+        applied = [
+            self.filterset_class.base_filters[name] for name in filters.keys() & self.filterset_class.base_filters
+        ]
+        return column != "id" and all(
+            isinstance(filter_, DateTimeFilter) and filter_.field_name == column for filter_ in applied
+        )
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[M] | type[M]:
         """Return the rows that match the filters, or the model class if every row of the shop matches."""

@@ -1,4 +1,5 @@
 from rest_framework import serializers
+from rest_framework.fields import empty
 
 from apps.core.i18n.error_messages import INVALID
 from apps.core.rest.resources.fields import ApiField, ModelDerivedField, PriceField, TextField, global_id_field
@@ -23,6 +24,9 @@ class CountryCodesField(ApiField, serializers.JSONField):
             "properties": {key: {"type": "string"} for key in ("country_code", "harmonized_system_code")},
         },
     }
+
+    def run_validation(self, data: object = empty) -> object:
+        return super().run_validation([] if data in (None, "") else data)
 
     def to_internal_value(self, data: object) -> list[dict[str, str]]:
         """Parse the list. If a country occurs twice, the last code is used."""
@@ -53,9 +57,12 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
     admin_graphql_api_id = global_id_field("InventoryItem")
 
     def validate_across_fields(self, attrs: Attrs, instance: InventoryItem | None, errors: Errors) -> None:
-        """Normalize and check the country, province and HS code. Replace a null SKU with an empty one."""
+        """Normalize and check the country, province and HS code. Store no SKU as an empty text, and no code as null."""
         if attrs.get("sku", "") is None:
             attrs["sku"] = ""
+        for name in ("country_code_of_origin", "province_code_of_origin", "harmonized_system_code"):
+            if attrs.get(name) == "":
+                attrs[name] = None
         country = attrs.get("country_code_of_origin")
         if country is not None:
             match = find_country(country) if len(country) == 2 else None

@@ -192,7 +192,7 @@ class AnyMetafieldViewSet(MetafieldViewSet):
 
     def _owner_in_body(self) -> tuple[OwnerType, int]:
         body = self.unwrap_body(self.singular)
-        if body.get("owner_id") is None and body.get("owner_resource") is None:
+        if body.get("owner_id") in (None, "") and body.get("owner_resource") in (None, ""):
             body = {"owner_id": self.shop.pk, "owner_resource": "shop"}
         values, errors = check_members(_OWNER, body)
         owner = find_owner_type(values.get("owner_resource", ""))

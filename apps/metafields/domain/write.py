@@ -121,7 +121,7 @@ def validate_metafields(rows: object, *, prefix: str = "metafields") -> list[Met
     Raises:
         BadMetafields: The error lists all problems as ``{"metafields.0.value": [messages]}``.
     """
-    if rows is None:
+    if rows is None or rows == "":
         return []
     if not isinstance(rows, list) or len(rows) > MAX_PER_BODY:
         raise BadMetafields({prefix: [INVALID]})

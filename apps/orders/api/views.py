@@ -1,10 +1,12 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from apps.core.rest.reading import keyset_pagination
 from apps.core.rest.requests.views import ONE
 from apps.core.rest.resources.fields import ChoiceField
 from apps.core.rest.resources.filters import (
@@ -94,6 +96,10 @@ class OrderViewSet(ShopViewSet[Order]):
     filterset_class = OrderFilter
     singular = "order"
     order = ("-id",)
+    sort_columns: ClassVar[Mapping[str, Sequence[str]]] = {
+        "id": (),
+        **{name: (name,) for name in ("created_at", "updated_at", "processed_at", "total_price")},
+    }
     version_columns = ("version", "customer__version")
     request_bodies = {"cancel": _CANCELLATION, "close": {"type": "object"}, "reopen": {"type": "object"}}
     responses = {"cancel": ONE, "close": ONE, "reopen": ONE}
@@ -107,12 +113,18 @@ class OrderViewSet(ShopViewSet[Order]):
         active_filters = {"status": Order.Status.OPEN.value, **filters}
         if active_filters.get("attribution_app_id") == "current":
             active_filters["attribution_app_id"] = str(self.access.installation.app_id)
-        if self.shows_all_shop_rows and active_filters.keys() & self.filterset_class.base_filters.keys() == {"status"}:
+        is_plain = self.shows_all_shop_rows and "order" not in filters
+        if is_plain and active_filters.keys() & self.filterset_class.base_filters.keys() == {"status"}:
             if active_filters["status"] == ANY:
                 return Order
             if active_filters["status"] == Order.Status.OPEN:
                 return OpenOrder
         return apply_filters(self.filterset_class, active_filters, self.get_queryset())
+
+    def is_index_range(self, filters: Mapping[str, str], order: keyset_pagination.Order) -> bool:
+        """Return True if orders of any status match. By default, the list contains only open orders."""
+        remaining = {name: value for name, value in filters.items() if name != "status"}
+        return filters.get("status") == ANY and super().is_index_range(remaining, order)
 
     def create(self, request: Request, **_: int) -> HttpResponse:
         attrs, parts = parse_order(self.version, self.unwrap_body("order"))
@@ -137,8 +149,8 @@ class OrderViewSet(ShopViewSet[Order]):
     def cancel(self, request: Request, **_: int) -> HttpResponse:
         """Cancel an order, with a refund if the body requests one."""
         members = self._flat(_CANCELLATION)
-        refund = {name: members[name] for name in ("amount", "currency") if members.get(name) is not None}
-        if isinstance(self.body, dict) and self.body.get("refund") is not None:
+        refund = {name: members[name] for name in ("amount", "currency") if members.get(name) not in (None, "")}
+        if isinstance(self.body, dict) and self.body.get("refund") not in (None, ""):
             refund["refund"] = self.body["refund"]
         restock = members.get("restock")
         with transaction.atomic():

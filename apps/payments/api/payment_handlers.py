@@ -34,6 +34,8 @@ class EntryField(ApiField):
         self.schema = schema
 
     def to_internal_value(self, data: object) -> object:
+        if data == "":
+            self.fail("blank")
         return data
 
 

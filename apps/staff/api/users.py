@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.core.rest.exceptions import ApiError
+from apps.core.rest.exceptions import ApiError, BadRequest
 from apps.core.rest.reading import keyset_pagination
 from apps.core.rest.requests.authentication import ScopeMissing, check_scope
 from apps.core.rest.resources.filters import ResourceFilter
@@ -95,6 +95,8 @@ class UserViewSet(ShopViewSet[Membership]):
     def list(self, request: Request, **_: int) -> HttpResponse:
         """Return a page of the shop's users."""
         page = keyset_pagination.parse_page_request(self.query, shop_id=self.shop.pk, route=self.list_name)
+        if "order" in page.filters:
+            raise BadRequest({"order": "order cannot be passed"})
         rows = list(keyset_pagination.filter_by_cursor(self.get_queryset(), self.order, page.cursor)[: page.limit + 1])
         has_more = len(rows) > page.limit
         rows = rows[: page.limit]

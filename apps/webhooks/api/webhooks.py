@@ -66,7 +66,7 @@ class WebhookSerializer(ResourceSerializer[Subscription]):
     api_version = ReadOnlyColumn()
     private_metafield_namespaces = StringListField(required=False)
     filter = TextField(required=False, allow_blank=True, allow_null=True)
-    name = TextField(required=False, allow_null=True, allow_blank=True)
+    name = TextField(required=False, allow_null=True)
     warnings = ComputedField(lambda _context, warnings: decode_warnings(warnings), "warnings", schema={})
     state = ReadOnlyColumn()
     state_reason = ComputedField(lambda _context, reason: reason or None, "reason", schema=_NULLABLE_TEXT)

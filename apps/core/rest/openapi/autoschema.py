@@ -117,7 +117,11 @@ def _query_parameters(view: ApiView, action: str) -> list[Schema]:
         {"name": name, "in": "query", "schema": _filter_schema(filter_)}
         for name, filter_ in view.filterset_class.base_filters.items()
     ]
-    return [*filters, *_PAGING, _FIELDS] if action == "list" else filters
+    if action == "count":
+        return filters
+    orders = [f"{name} {direction}" for name in view.get_sort_columns() for direction in ("asc", "desc")]
+    order: Schema = {"name": "order", "in": "query", "schema": {"type": "string", "enum": orders}}
+    return [*filters, *([order] if type(view).list is ShopViewSet.list else []), *_PAGING, _FIELDS]
 
 
 def _filter_schema(filter_: ApiFilter) -> Schema:

@@ -31,6 +31,7 @@ MAX_LIMIT = 250
 TOKEN_LIFETIME = 7 * 24 * 3600
 LINK_DAY_SECONDS = 24 * 3600
 _LIMIT = re.compile(r"[0-9]{1,9}", re.ASCII)
+_ORDER = re.compile(r"\s*(\w{1,30})(?:\s+(asc|desc))?\s*", re.ASCII | re.IGNORECASE)
 _SALT = "apps.core.rest.reading.keyset_pagination"
 
 Direction = Literal["next", "previous"]
@@ -67,9 +68,25 @@ def parse_limit(text: str | None) -> int:
     return min(int(text), MAX_LIMIT)
 
 
+def parse_order(text: str, columns: Mapping[str, Sequence[str]]) -> Order:
+    """Parse the parameter ``order``: a name, optionally followed by ``asc`` (the default) or ``desc``.
+
+    ``columns`` are the sort columns of each name. Rows with equal values are sorted by id.
+    """
+    match = _ORDER.fullmatch(text)
+    if match is None or match[1].lower() not in columns:
+        raise BadRequest({"order": f"must be one of {', '.join(columns)}, with asc or desc"})
+    sign = "-" if (match[2] or "asc").lower() == "desc" else ""
+    return tuple(f"{sign}{column}" for column in (*columns[match[1].lower()], "id"))
+
+
 def parse_page_request(parameters: Mapping[str, str], *, shop_id: int, route: str) -> PageRequest:
     """Parse the requested page. A token contains the filters, so a request has filters or a token."""
     limit = parse_limit(parameters.get("limit"))
+    if "page" in parameters:
+        # Pages by number do not exist. Clients that count pages would read the first page again and again.
+        address = f"{settings.BASE_URL}/docs/api/"
+        raise BadRequest({"page": f"page cannot be passed. See {address} for the links to other pages."})
     filters = {name: value for name, value in parameters.items() if name not in {"limit", "fields", "page_info"}}
     token = parameters.get("page_info")
     if token is None:

@@ -1,19 +1,23 @@
-"""Authenticate requests with the access token in the ``X-<Brand>-Access-Token`` header.
+"""Authenticate requests with the access token in the ``X-<Brand>-Access-Token`` header or in HTTP Basic.
 
 One prepared query per request checks the token and reads the current versions of the shop and the app installation.
 These versions are part of the cache key of both objects, so cached objects are never stale.
 """
 
 import threading
+from base64 import b64decode
 from collections import OrderedDict
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 
 from apps.core.db.prepared_sql import execute_prepared
 from apps.core.db.row_locks import run_unless_locked
@@ -27,6 +31,7 @@ from apps.core.tenancy.subscriber_version import set_subscriber_version
 UNAUTHORIZED = "[API] Invalid API key or access token (unrecognized login or wrong password)"
 _LAST_USED_INTERVAL = timedelta(minutes=10)
 _MAX_TOKEN_LENGTH = 200
+_MAX_CREDENTIALS_LENGTH = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +85,31 @@ WHERE t.digest = %s AND t.revoked_at IS NULL AND i.uninstalled_at IS NULL
 
 def authenticate_token(request: HttpRequest) -> Access:
     """Authenticate a request, or raise ``Unauthorized``. The token must belong to the shop of the host."""
+    api_key, token = get_credentials(request.META)
     now = timezone.now()
-    row = _find_token(request.META.get(get_token_header_key(), ""), now)
+    row = _find_token(token, now)
     if row is None:
         raise Unauthorized
     token_id, _, last_used_at, installation_version, shop_version, domain, listening = row
     host_shop = getattr(request, "host_shop_domain", None)
     if host_shop is not None and host_shop != domain:
         raise Unauthorized
+    access = _get_cached_access((token_id, installation_version, shop_version))
+    if api_key is not None and not constant_time_compare(api_key, access.installation.app.api_key):
+        raise Unauthorized
     if last_used_at is None or _parse_timestamp(last_used_at) < now - _LAST_USED_INTERVAL:
         _update_last_used(token_id, now)
-    access = _get_cached_access((token_id, installation_version, shop_version))
     request.META[SHOP_ENVIRON_KEY] = access.shop.pk
     set_subscriber_version(access.shop, listening)
     return access if access.user_id is None else _restrict_to_member(access, access.user_id)
+
+
+def get_credentials(environ: Mapping[str, Any]) -> tuple[str | None, str]:
+    """Return the API key, or None without HTTP Basic credentials, and the access token of a request."""
+    token = environ.get(get_token_header_key(), "")
+    if not token and "HTTP_AUTHORIZATION" in environ:
+        return _parse_basic_credentials(environ["HTTP_AUTHORIZATION"])
+    return None, token
 
 
 def is_valid_token(token: str) -> bool:
@@ -109,6 +125,18 @@ def _find_token(token: str, now: datetime) -> _TokenRow | None:
     if not rows or ((expires_at := rows[0][1]) is not None and _parse_timestamp(expires_at) <= now):
         return None
     return rows[0]
+
+
+def _parse_basic_credentials(header: str) -> tuple[str, str]:
+    """Return the API key and the access token of HTTP Basic credentials, or empty strings if they are malformed."""
+    scheme, _, encoded = header.partition(" ")
+    if scheme.lower() != "basic" or len(encoded) > _MAX_CREDENTIALS_LENGTH:
+        return "", ""
+    try:
+        api_key, _, token = b64decode(encoded.strip(), validate=True).decode().partition(":")
+    except ValueError:
+        return "", ""
+    return api_key, token
 
 
 def _restrict_to_member(access: Access, user_id: int) -> Access:

@@ -13,6 +13,9 @@ from apps.core.strict_json import InvalidJson, JsonTooLong, UnstorableText, pars
 from apps.core.types import RequestData
 
 _MAX_DIGITS = 18
+# Client libraries send these bodies for actions without arguments, some of them as forms.
+_EMPTY_BODIES = frozenset({b"", b"[]", b"{}"})
+_MAX_EMPTY_LENGTH = 4
 
 
 def parse_query_string(request: HttpRequest) -> dict[str, str]:
@@ -49,8 +52,11 @@ def check_content_length(request: HttpRequest, *, uploads: bool = False) -> int:
 
 def parse_json_body(request: HttpRequest, *, uploads: bool = False) -> object:
     """Return the parsed JSON body, or None if there is no body. Errors have the status 400, 413, 415 or 422."""
-    if check_content_length(request, uploads=uploads) == 0:
+    length = check_content_length(request, uploads=uploads)
+    if length == 0:
         return None
+    if length <= _MAX_EMPTY_LENGTH and (body := request.body.strip()) in _EMPTY_BODIES:
+        return {} if body == b"{}" else None
     _check_content_type(request.META.get("CONTENT_TYPE", ""))
     try:
         return parse_json(request.body, limit=get_body_limit(uploads=uploads))

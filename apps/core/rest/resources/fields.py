@@ -159,6 +159,24 @@ class ApiField(AnyField):
             raise InvalidValue(list(dict.fromkeys(messages)))
 
 
+def check_value(field: ApiField, check: Check, value: object, *, updating: bool = False) -> object:
+    """Return the validated value of a field, or ``empty`` if the field counts as absent.
+
+    Clients in typed languages send ``null`` or "" for every field that they do not use. In an optional field that
+    accepts neither, both mean the default on create. On update, both empty the field, or leave it unchanged if it
+    cannot be empty.
+    """
+    if field.required or not (value is None or value == ""):
+        return check(value)
+    blanks = (value, "" if value is None else None) if updating else (value,)
+    for blank in blanks:
+        try:
+            return check(blank)
+        except serializers.ValidationError:
+            continue
+    return empty
+
+
 def _convert_error(error: ModelValidationError) -> str:
     if error.code in _LIMIT_MESSAGES and error.params:
         return _LIMIT_MESSAGES[error.code](error.params["limit_value"])

@@ -8,7 +8,7 @@ from rest_framework.fields import empty
 
 from apps.core.i18n.error_messages import BAD_REQUEST, BLANK, INVALID
 from apps.core.rest.exceptions import BadRequest, Unprocessable
-from apps.core.rest.resources.fields import ApiField, FieldOptions, InvalidValue, Render
+from apps.core.rest.resources.fields import ApiField, FieldOptions, InvalidValue, Render, check_value
 from apps.core.rest.resources.serializers import flatten_errors
 from apps.core.types import Attrs, Errors, RequestData
 
@@ -18,11 +18,13 @@ def check_members(fields: Mapping[str, ApiField], data: RequestData) -> tuple[At
     values: Attrs = {}
     errors: Errors = {}
     for name, field in fields.items():
-        if name in data:
-            try:
-                values[name] = field.run_validation(data[name])
-            except serializers.ValidationError as error:
-                errors.update(flatten_errors(error.detail, name))
+        try:
+            value = check_value(field, field.run_validation, data[name]) if name in data else empty
+        except serializers.ValidationError as error:
+            errors.update(flatten_errors(error.detail, name))
+            continue
+        if value is not empty:
+            values[name] = value
         elif field.required:
             errors[name] = [BLANK]
         elif field.default is not empty:

@@ -173,21 +173,20 @@ def check_body(
     errors: Errors = {}
     for name, source, field, check in _get_body_fields(serializer, version):
         value = data.get(name, empty)
-        if value is empty:
-            if instance is not None:
-                continue
-            if field.required:
-                errors[name] = list(field.missing_messages)
-            elif field.default is not empty:
-                attrs[source] = field.default() if callable(field.default) else field.default
-            continue
         try:
-            attrs[source] = check(value)
+            checked = empty if value is empty else api.check_value(field, check, value, updating=instance is not None)
         except serializers.ValidationError as error:
             if value in ("", None) and instance is None and field.required:
                 errors[name] = list(field.missing_messages)
             else:
                 errors.update(flatten_errors(error.detail, name))
+            continue
+        if checked is not empty:
+            attrs[source] = checked
+        elif instance is None and field.required:
+            errors[name] = list(field.missing_messages)
+        elif instance is None and field.default is not empty:
+            attrs[source] = field.default() if callable(field.default) else field.default
     get_serializer(serializer).validate_across_fields(attrs, instance, errors)
     return attrs, errors
 
