@@ -8,6 +8,7 @@ from apps.fulfillment.api.fulfillment_order_views import (
 from apps.fulfillment.api.fulfillments import (
     FulfillmentOrderFulfillmentViewSet,
     FulfillmentViewSet,
+    OrderFulfillmentActionViewSet,
     OrderFulfillmentViewSet,
 )
 from apps.fulfillment.api.requests import CancellationRequestViewSet, FulfillmentRequestViewSet
@@ -43,5 +44,6 @@ urlpatterns = [
     api_path("fulfillments/<id>/cancel.json", FulfillmentViewSet, post="cancel"),
     api_path("fulfillments/<id>/update_tracking.json", FulfillmentViewSet, post="update_tracking"),
     *resource_paths("orders/<order_id>/fulfillments", OrderFulfillmentViewSet, "list", "count", "retrieve"),
+    api_path("orders/<order_id>/fulfillments/<id>/cancel.json", OrderFulfillmentActionViewSet, post="cancel"),
     *resource_paths(EVENTS, FulfillmentEventViewSet, "list", "create", "retrieve", "destroy"),
 ]

@@ -166,5 +166,6 @@ def _of_many(bench: Bench, goods: BenchRows) -> None:
     new_body = bench.send(
         f"POST fulfillments, of {PARTS} fulfillment orders", "POST", "fulfillments.json", fulfillment_data
     )
-    path = f"fulfillments/{new_body['fulfillment']['id']}/cancel.json"
-    bench.send(f"POST fulfillments/cancel, of {PARTS} fulfillment orders", "POST", path)
+    order, pk = new_body["fulfillment"]["order_id"], new_body["fulfillment"]["id"]
+    path = f"orders/{order}/fulfillments/{pk}/cancel.json"
+    bench.send(f"POST orders/fulfillments/cancel, of {PARTS} fulfillment orders", "POST", path)

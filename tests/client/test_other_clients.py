@@ -41,14 +41,19 @@ class RawClient:
         response: HTTPResponse = self._connection.getresponse()
         return Answer(response.status, json.loads(response.read()))
 
+    def close(self) -> None:
+        self._connection.close()
+
     def send_basic(self, path: str, credentials: str) -> Answer:
         header = f"Basic {b64encode(credentials.encode()).decode()}"
         return self.send("GET", path, X_Shopify_Access_Token="", Authorization=header)
 
 
 @pytest.fixture
-def raw(server: LiveServer, server_shop: Shop) -> RawClient:
-    return RawClient(server, factories.make_installation(server_shop))
+def raw(server: LiveServer, server_shop: Shop) -> Iterator[RawClient]:
+    client = RawClient(server, factories.make_installation(server_shop))
+    yield client
+    client.close()
 
 
 @pytest.fixture
@@ -93,6 +98,23 @@ def test_empty_bodies_of_actions_are_no_bodies(
 
     assert statuses == [200, 200, 200]
     assert create == (400, {"errors": {"blog": "Required parameter missing or invalid"}})
+
+
+def test_synchronization_tools_read_all_orders_by_time(raw: RawClient, make_order: Callable[[], int]) -> None:
+    """dlt and airbyte sort by ``updated_at`` and continue with the URLs of the Link header."""
+    first, second, third = (make_order() for _ in range(3))
+    raw.send("PUT", f"orders/{first}.json", json.dumps({"order": {"id": first, "note": "changed"}}).encode(), **JSON)
+
+    query = "status=any&updated_at_min=2000-01-01T00:00:00%2B00:00&order=updated_at+asc"
+    copied = raw.send("GET", f"orders.json?{query}&limit=250")
+    newest = raw.send("GET", f"orders.json?{query.replace('asc', 'desc')}&limit=1")
+    counted = raw.send("GET", "orders.json?page=2")
+
+    rows = copied.body["orders"]
+    assert {row["id"] for row in rows} == {first, second, third}
+    assert [row["updated_at"] for row in rows] == sorted(row["updated_at"] for row in rows)
+    assert [row["id"] for row in newest.body["orders"]] == [first]
+    assert (counted.status, list(counted.body["errors"])) == (400, ["page"])
 
 
 def test_forms_with_values_are_refused(raw: RawClient) -> None:

@@ -98,6 +98,18 @@ def test_changes_are_recorded_and_sent(api: ApiClient, shop: Shop) -> None:
         assert list(topics) == [email, sms, email]
 
 
+@pytest.mark.parametrize("level", ["single_opt_in", "confirmed_opt_in", "unknown"])
+def test_a_customer_who_decided_nothing_has_no_consent_time(api: ApiClient, level: str) -> None:
+    consent = {"state": "not_subscribed", "opt_in_level": level, "consent_updated_at": None}
+
+    created = post_customer(api, email="a@example.com", email_marketing_consent=consent)
+    changed = update_customer(api, created, email_marketing_consent={**consent, "opt_in_level": "single_opt_in"})
+
+    for customer in (created, changed):
+        assert customer["email_marketing_consent"]["state"] == "not_subscribed"
+        assert customer["email_marketing_consent"]["consent_updated_at"] is None
+
+
 def test_a_changed_email_resets_its_consent_and_no_other(api: ApiClient, shop: Shop) -> None:
     consents = {"email_marketing_consent": SUBSCRIBED, "sms_marketing_consent": SUBSCRIBED}
     customer = post_customer(api, email="a@example.com", phone="+14155550123", **consents)

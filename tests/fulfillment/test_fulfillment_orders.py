@@ -338,3 +338,11 @@ def test_wire_of_every_route(api: ApiClient, in_shop: Shop) -> None:
     for action in ("fulfillment_request/accept", "cancellation_request", "cancellation_request/reject"):
         answer = perform_action(api, at_service, action)
         assert_fits(action.split("/")[0], f"POST {path}/{action}.json", answer)
+
+
+def test_the_oldest_version_names_the_service(api: ApiClient, in_shop: Shop) -> None:
+    own = make_fulfillment_order()
+    path = f"fulfillment_orders/{own.pk}.json"
+
+    assert api.at("2024-10").get(path).json()["fulfillment_order"]["fulfillment_service_handle"] == "manual"
+    assert "fulfillment_service_handle" not in api.at("2025-01").get(path).json()["fulfillment_order"]

@@ -135,9 +135,12 @@ def test_a_cancelled_fulfillment_is_to_be_sent_again(api: ApiClient, in_shop: Sh
     row = make_fulfillment_order()
     fulfillment = post_fulfillment(api, build_part(row, 1)).json()["fulfillment"]
 
-    cancelled = api.post(f"fulfillments/{fulfillment['id']}/cancel.json")
+    path = f"orders/{fulfillment['order_id']}/fulfillments/{fulfillment['id']}/cancel.json"
+    elsewhere = api.post(path.replace(str(fulfillment["order_id"]), "999"))
+    cancelled = api.post(path)
     second_response = api.post(f"fulfillments/{fulfillment['id']}/cancel.json")
 
+    assert elsewhere.status_code == 404
     assert (cancelled.status_code, cancelled.json()["fulfillment"]["status"]) == (200, "cancelled")
     assert get_errors(second_response) == {"base": ["The fulfillment can't be canceled. Status: canceled."]}
     parts = FulfillmentOrder.objects.filter(order=row.order_id).order_by("pk")

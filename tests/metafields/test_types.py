@@ -17,7 +17,13 @@ LARGEST = 2**53 - 1
 UNCHANGED = [
     *[("single_line_text_field", "Wool"), ("multi_line_text_field", "a\nb"), ("number_decimal", "10.40")],
     *[("date", "2026-02-28"), ("date_time", "1950-02-28T12:30:00"), ("json", '{"a": [1, 2.50]}'), ("color", "#Ff00aA")],
-    *[("url", "https://example.com/a?b=c"), ("url", "mailto:a@example.com"), ("string", "x"), ("json_string", "[]")],
+    *[
+        ("url", "https://example.com/a?b=c"),
+        ("url", "mailto:a@example.com"),
+        ("url", "https://a.b"),
+        ("string", "x"),
+        ("json_string", "[]"),
+    ],
     *[("language", "en"), ("language", "pt-BR"), ("language", "zh-Hant"), ("id", "SKU 1"), ("id", "ü")],
 ]
 
@@ -64,7 +70,7 @@ REFUSED: dict[str, list[object]] = {
         *['{"a": "\\u0000"}', '{"\\u0000": 1}', '"\\ud800"'],
     ],
     "url": [
-        *["javascript:alert(1)", "ftp://example.com/", "example", "https://example.com/" + "x" * 2048],
+        *["javascript:alert(1)", "ftp://example.com/", "example", "https://a.", "https://example.com/" + "x" * 2048],
         *["mailto:", "tel:<b>"],
     ],
     "color": ["red", "#fff", None],

@@ -184,6 +184,7 @@ register_sample(
     status=201,
 )
 register_sample("POST fulfillments/<id>/cancel.json", arrange=make_fulfillment_ids, bodiless=True)
+register_sample("POST orders/<order_id>/fulfillments/<id>/cancel.json", arrange=make_fulfillment_ids, bodiless=True)
 register_sample(
     "POST fulfillments/<id>/update_tracking.json",
     {"fulfillment": {"tracking_info": {**TRACKING, "numbers": ["1"], "urls": []}, "notify_customer": True}},

@@ -153,6 +153,18 @@ def test_the_callback_is_signed_over_all_that_it_says(oauth_flow: OAuthFlow) -> 
     assert parameters.pop("hmac") == sign(parameters, oauth_flow.app.api_secret)
 
 
+def test_granted_scopes_include_implied_ones_and_other_names(oauth_flow: OAuthFlow) -> None:
+    token = oauth_flow.token(scope="write_orders,read_online_store_pages")
+    response = Client(headers={"X-Platform-Access-Token": token["access_token"]}).get("/admin/oauth/access_scopes.json")
+
+    assert token["scope"] == "read_content,write_orders"
+    assert [row["handle"] for row in response.json()["access_scopes"]] == [
+        "read_content",
+        "read_orders",
+        "write_orders",
+    ]
+
+
 @pytest.mark.parametrize("query", ["", "?tenant=7&Zone=1", "?a=1&a-b=2&nonce=x&shop=other.example&hmac=1", "?"])
 @pytest.mark.parametrize("answer", ["yes", "no"])
 def test_parameters_arrive_in_the_order_of_the_signature(oauth_flow: OAuthFlow, query: str, answer: str) -> None:

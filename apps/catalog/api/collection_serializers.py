@@ -22,10 +22,10 @@ from apps.core.rest.render_context import RenderContext
 from apps.core.rest.resources.fields import (
     ApiField,
     BooleanField,
-    ComputedField,
     DateTimeField,
     JsonField,
     ModelDerivedField,
+    OptionalComputedField,
     PublishedField,
     ReadOnlyColumn,
     TextField,
@@ -59,7 +59,7 @@ class _BaseCollectionSerializer(ResourceSerializer[Collection]):
     template_suffix: ApiField = ModelDerivedField()
     published_scope = ReadOnlyColumn()
     admin_graphql_api_id = global_id_field("Collection")
-    image = ComputedField(
+    image = OptionalComputedField(
         _image,
         "image_key",
         "image_name",
@@ -67,7 +67,7 @@ class _BaseCollectionSerializer(ResourceSerializer[Collection]):
         "image_width",
         "image_height",
         "image_created_at",
-        schema={"type": ["object", "null"]},
+        schema={"type": "object"},
     )
 
     class Meta:

@@ -17,8 +17,8 @@ from apps.core.rest.openapi.schemas import IMAGE_SCHEMA
 from apps.core.rest.reading.keyset_pagination import parse_limit
 from apps.core.rest.render_context import RenderContext
 from apps.core.rest.resources.fields import (
-    ComputedField,
     ModelDerivedField,
+    OptionalComputedField,
     PublishedField,
     ReadOnlyColumn,
     TagsField,
@@ -34,12 +34,6 @@ from apps.metafields.api.metafields import METAFIELDS_SCHEMA
 from apps.metafields.domain.write import MetafieldInput, validate_metafields
 
 MAX_ALT = 512
-
-
-class OptionalImage(ComputedField):
-    """The image of an article. The key is omitted for articles without an image."""
-
-    omitted_when_null = True
 
 
 def _image(  # noqa: PLR0917 - the columns of one row
@@ -78,7 +72,7 @@ class ArticleSerializer(ResourceSerializer[Article]):
     tags = TagsField()
     published = PublishedField(required=False, allow_null=True)
     admin_graphql_api_id = global_id_field("Article")
-    image = OptionalImage(
+    image = OptionalComputedField(
         _image,
         "pk",
         "image__sha256",

@@ -31,6 +31,9 @@ _SINGLE_SCOPES = {
     "write_theme_code": ("Change", gettext_noop("theme files (marketplace apps only)")),
 }
 
+# Other names of scopes, which existing apps request.
+_OTHER_NAMES = {f"{verb}_online_store_pages": f"{verb}_content" for verb in ("read", "write")}
+
 # Labels of resources by the part of the scope after ``read_`` or ``write_``. Pages translate the labels.
 RESOURCE_LABELS: dict[str, str] = {
     **_RESOURCES,
@@ -54,7 +57,8 @@ class UnknownScope(ValueError):
 def parse_scopes(text: str | Iterable[str]) -> list[str]:
     """Return the deduplicated and sorted scopes of a list or a comma-separated string, or raise ``UnknownScope``."""
     parts = text.split(",") if isinstance(text, str) else text
-    names = {word.strip() for word in parts} - {""}
+    words = {word.strip() for word in parts} - {""}
+    names = {_OTHER_NAMES.get(word, word) for word in words}
     if unknown := sorted(names - SCOPES.keys()):
         raise UnknownScope(_UNKNOWN(scopes=", ".join(unknown)))
     return sorted(names)

@@ -78,6 +78,9 @@ def apply_consent_change(current: Consent, values: Attrs, at: datetime) -> Conse
     )
     if updated == current and same_time:
         return current
+    if changed_at is None and updated.state == current.state == ConsentState.NOT_SUBSCRIBED:
+        # The customer has not decided anything, so there is no time of a decision.
+        return updated
     return replace(updated, updated_at=at if changed_at is None or (same_time and updated != current) else changed_at)
 
 

@@ -2,6 +2,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from apps.catalog.domain.fulfillment_service_choices import MANUAL
 from apps.core.money import format_decimal, round_money
 from apps.core.rest.render_context import RenderContext
 from apps.core.rest.resources.fields import (
@@ -193,6 +194,12 @@ class FulfillmentOrderSerializer(ResourceSerializer[FulfillmentOrder]):
     assigned_location = LocationAddressField("assigned_location")
     merchant_requests = NestedRows(MerchantRequestSerializer, "requests")
     outgoing_requests = NestedRows(MerchantRequestSerializer, "requests")
+    fulfillment_service_handle = ComputedField(
+        lambda _context, handle: handle or MANUAL,
+        "assigned_location__service__handle",
+        schema={"type": "string"},
+        until="2025-01",
+    )
     order_name = ReadOnlyColumn("order__name")
     order_processed_at = ComputedField(_render_processed_at, "order__processed_at")
     channel_id = ConstantField(None)

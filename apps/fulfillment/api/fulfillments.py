@@ -237,6 +237,12 @@ class OrderFulfillmentViewSet(FulfillmentBaseViewSet):
     parents = {"order_id": Order}
 
 
+class OrderFulfillmentActionViewSet(FulfillmentViewSet):
+    """Actions in the older paths below the order."""
+
+    parents = {"order_id": Order}
+
+
 class FulfillmentOrderFulfillmentViewSet(FulfillmentBaseViewSet):
     def load_parents(self) -> None:
         visible = self.get_visible_condition()

@@ -24,7 +24,9 @@ MAX_DECIMALS = 9
 _DECIMAL = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}(\.[0-9]{{1,{MAX_DECIMALS}}})?", re.ASCII)
 # The part of a mailto, sms or tel URL after the colon, without spaces or characters that HTML treats as markup.
 _PERSONAL = re.compile(r"(mailto|sms|tel):[^\s<>\"]{1,2000}", re.ASCII)
-_is_url = URLValidator(schemes=["http", "https"])
+# Unlike Django, accept top-level domains of one letter, such as https://a.b.
+_URL = URLValidator.regex.pattern.replace("{2,63}", "{1,63}")
+_is_url = URLValidator(schemes=["http", "https"], regex=re.compile(_URL, re.IGNORECASE))
 
 
 class InvalidValue(ValueError):

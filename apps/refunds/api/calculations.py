@@ -31,6 +31,10 @@ CALCULATION_SCHEMA = {
                 "transactions": _LIST,
                 "duties": _LIST,
                 "total_duties_set": MONEY,
+                "additional_fees": _LIST,
+                "total_additional_fees_set": MONEY,
+                "refund_shipping_lines": _LIST,
+                "return": {"type": "null"},
             },
         }
     },
@@ -72,6 +76,11 @@ def render_calculation(
             sum((part.amount for part in result.duties), ZERO),
             sum((part.presentment.price for part in result.duties), ZERO),
         ),
+        # Backoffice has no additional fees and no returns, and a calculation creates no shipping lines.
+        "additional_fees": [],
+        "total_additional_fees_set": money_in_both(ZERO, ZERO),
+        "refund_shipping_lines": [],
+        "return": None,
         "shipping": {
             "amount": money(
                 sum((part.amount for part in result.shipping), ZERO),

@@ -10,6 +10,7 @@ from apps.core.rest.exceptions import ApiError, render_error
 from apps.core.rest.reading.query_plans import get_read_plan
 from apps.core.rest.resources.serializers import get_declared_fields
 from apps.core.rest.viewsets import ApiView
+from apps.core.tenancy.access_scopes import expand_scopes
 from apps.core.tenancy.currency_conversion import Presentment, get_presentments
 from apps.shops.api.resources import ShopSerializer
 from apps.shops.domain import app_installation
@@ -46,8 +47,9 @@ class AccessScopeView(ApiView):
     }
 
     def list(self, request: Request) -> HttpResponse:
-        """Return the access scopes of the token."""
-        return self.json_response({"access_scopes": [{"handle": scope} for scope in self.access.installation.scopes]})
+        """Return the access scopes of the token, including the read scopes that write scopes imply."""
+        scopes = sorted(expand_scopes(self.access.installation.scopes))
+        return self.json_response({"access_scopes": [{"handle": scope} for scope in scopes]})
 
 
 class CurrencyView(ApiView):

@@ -241,6 +241,12 @@ class ComputedField(ApiField):
         return self.render
 
 
+class OptionalComputedField(ComputedField):
+    """A computed value that rendered objects omit if it is null."""
+
+    omitted_when_null = True
+
+
 class ConstantField(ComputedField):
     """A field that Backoffice has no data for. Every row renders the same neutral value."""
 
