@@ -67,7 +67,7 @@ class Hooks:
         return None
 
     def get_body_limit(self, environ: Environ) -> int:
-        """Return the maximum size of a body whose length is not announced."""
+        """Return the maximum size of a body without an announced length."""
         return SMALL_BODY
 
     def find_sender_error(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:

@@ -28,7 +28,7 @@ LISTS = [route for route in get_all_routes() if getattr(route.view, route.action
 
 @pytest.fixture
 def order_ids(shop: Shop) -> list[int]:
-    """Create orders whose times, totals and ids are in different orders. The last is closed."""
+    """Create orders with times and totals that are not in the order of the ids. The last order is closed."""
     with shop_scope(shop):
         orders = [make_order() for _ in range(7)]
         for number, order in enumerate(orders):
@@ -128,9 +128,8 @@ def test_a_sorted_page_is_one_range_of_an_index(
     with CaptureQueriesContext(connection) as queries:
         assert api.get(path, **query).status_code == 200
 
-    column = query["order"].split()[0]
     statements = [entry["sql"] for entry in queries.captured_queries]
-    sorted_queries = [sql for sql in statements if column in sql.partition("ORDER BY")[2]]
+    sorted_queries = [sql for sql in statements if sql.endswith("LIMIT 51")]
     assert len(sorted_queries) == 1
     assert "OFFSET" not in sorted_queries[0]
     if connection.vendor == "sqlite":

@@ -242,6 +242,10 @@ class OrderFulfillmentActionViewSet(FulfillmentViewSet):
 
     parents = {"order_id": Order}
 
+    def cancel(self, request: Request, **kwargs: int) -> HttpResponse:
+        """Cancel a fulfillment of an order, like the route without the order."""
+        return super().cancel(request, **kwargs)
+
 
 class FulfillmentOrderFulfillmentViewSet(FulfillmentBaseViewSet):
     def load_parents(self) -> None:

@@ -6,6 +6,7 @@ A reader validates a value and returns it without losing precision, or raises ``
 import json
 import re
 from decimal import Decimal
+from typing import cast
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -25,7 +26,7 @@ _DECIMAL = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}(\.[0-9]{{1,{MAX_DECIMALS}}})?
 # The part of a mailto, sms or tel URL after the colon, without spaces or characters that HTML treats as markup.
 _PERSONAL = re.compile(r"(mailto|sms|tel):[^\s<>\"]{1,2000}", re.ASCII)
 # Unlike Django, accept top-level domains of one letter, such as https://a.b.
-_URL = URLValidator.regex.pattern.replace("{2,63}", "{1,63}")
+_URL = cast("re.Pattern[str]", URLValidator.regex).pattern.replace("{2,63}", "{1,63}")
 _is_url = URLValidator(schemes=["http", "https"], regex=re.compile(_URL, re.IGNORECASE))
 
 

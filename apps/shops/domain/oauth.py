@@ -42,8 +42,9 @@ def build_callback_url(app: App, redirect_uri: str, values: Mapping[str, str], *
     ours = {*parameters, "hmac"}
     existing = [pair for pair in parse_qsl(split_uri.query, keep_blank_values=True) if pair[0] not in ours]
     parameters["hmac"] = sign_parameters(get_valid_secrets(app, at)[0], {**dict(existing), **parameters})
-    query = urlencode(sorted([*existing, *parameters.items()], key=lambda pair: _format_pair(*pair)))
-    return split_uri._replace(query=query).geturl()
+    pairs: list[tuple[str, str]] = [*existing, *parameters.items()]
+    pairs.sort(key=lambda pair: _format_pair(pair[0], pair[1]))
+    return split_uri._replace(query=urlencode(pairs)).geturl()
 
 
 def sign_parameters(secret: str, parameters: Mapping[str, str]) -> str:
