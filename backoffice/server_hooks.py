@@ -56,17 +56,18 @@ class BackofficeHooks(Hooks):
 
     def _may_be_known(self, environ: Environ) -> bool:
         """Return True if the request has credentials for its path. They are not checked yet."""
-        has_credentials = self._has_token(environ) or self._session in environ.get("HTTP_COOKIE", "")
+        has_credentials = self._token in environ or "HTTP_AUTHORIZATION" in environ or self._has_session(environ)
         return has_credentials and environ["PATH_INFO"].startswith(_LARGE_BODY_PREFIXES)
 
-    def _has_token(self, environ: Environ) -> bool:
-        return self._token in environ or "HTTP_AUTHORIZATION" in environ
+    def _has_session(self, environ: Environ) -> bool:
+        return self._session in environ.get("HTTP_COOKIE", "")
 
     def find_sender_error(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
         """Check the token or the session of a request with a body that is too long for anonymous visitors."""
         close_old_connections()
         try:
-            if not self._has_token(environ):
+            # A proxy may have a password of its own, which browsers send along with the session.
+            if self._token not in environ and self._has_session(environ):
                 return None if self._is_staff(environ) else self._redirect_to_login(environ)
             _api_key, token = get_credentials(environ)
             return None if is_valid_token(token) else self._build_error(HTTPStatus.UNAUTHORIZED, UNAUTHORIZED)
