@@ -107,6 +107,22 @@ def split_amount(total: Decimal, weights: Sequence[Decimal], currency: str) -> l
     return parts
 
 
+def split_first(amount: Decimal, parts: Sequence[Decimal], currency: str) -> list[Decimal]:
+    """Split the first ``amount`` of a sum over the parts of the sum, in proportion to the parts.
+
+    A larger amount never has a smaller share of any part. The shares of the whole sum are the parts themselves. The
+    difference between the shares of two amounts is therefore never negative, and such differences add up to the parts.
+    """
+    rest, total, shares = amount, sum(parts, ZERO), list[Decimal]()
+    if amount == total:
+        return list(parts)
+    for part in parts:
+        shares.append(round_money(rest * part / total, currency) if total else rest)
+        rest -= shares[-1]
+        total -= part
+    return shares
+
+
 def calculate_portion(total: Decimal, units: int, of: int, currency: str) -> Decimal:
     """Return the portion of an amount for the first ``units`` of ``of`` equal units.
 

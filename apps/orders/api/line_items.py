@@ -47,6 +47,12 @@ def create_tax_lines_field() -> ObjectListField:
     return ObjectListField(get_tax_members(), render=render_tax_lines, needs=CURRENCIES, most=MAX_TAXES)
 
 
+def create_refunded_taxes_field(order: str) -> ObjectListField:
+    """Create a read-only field for the taxes of a refund. ``order`` is the lookup path to the order."""
+    needs = get_currency_columns(order)
+    return ObjectListField(get_tax_members(), render=render_tax_lines, needs=needs, read_only=True, required=None)
+
+
 def create_duties_field() -> ObjectListField:
     amount = AmountField(required=True, allow_null=False)
     members: dict[str, ApiField] = {

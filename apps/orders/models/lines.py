@@ -40,8 +40,9 @@ class LineItem(ShopOwned):
     Items in fulfillment orders were taken from the location of the fulfillment order.
 
     ``duties`` is a list of the duties on the ordered quantity, each with ``id`` (used by refunds),
-    ``harmonized_system_code``, ``country_code_of_origin``, ``price`` and ``tax_lines``. ``duty`` and ``duty_tax`` are
-    the sums of the prices and taxes. ``refunded_duty`` and ``refunded_duty_tax`` are the refunded amounts.
+    ``harmonized_system_code``, ``country_code_of_origin``, ``price``, ``tax_lines`` and, after a refund,
+    ``refunded_tax``. ``duty`` and ``duty_tax`` are the sums of the prices and taxes. ``refunded_duty`` and
+    ``refunded_duty_tax`` are the refunded amounts.
     """
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="line_items", db_index=False)

@@ -206,6 +206,11 @@ class Order(ShopOwned):
     discount_codes = models.JSONField(default=list, editable=False)
     discount_applications = models.JSONField(default=list, editable=False)
     tax_lines = models.JSONField(default=list, editable=False)
+    current_tax_lines = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="The taxes without canceled and returned items, or null if they are equal to the tax lines.",
+    )
     payment_gateway_names = models.JSONField(default=list, editable=False)
 
     note = models.TextField(gettext_lazy("note"), max_length=5000, blank=True)
@@ -258,6 +263,7 @@ class Order(ShopOwned):
         "discount_codes",
         "discount_applications",
         "tax_lines",
+        "current_tax_lines",
         "payment_gateway_names",
         "source_name",
         "customer_locale",

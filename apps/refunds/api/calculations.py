@@ -6,8 +6,8 @@ from decimal import Decimal
 from apps.core.money import ZERO, format_decimal, round_money
 from apps.core.rest.reading.query_plans import get_read_plan
 from apps.core.rest.render_context import RenderContext
-from apps.core.types import Rendered
-from apps.orders.api.fields import DECIMAL, MONEY, render_money_set
+from apps.core.types import ReadOnlyAttrs, Rendered
+from apps.orders.api.fields import DECIMAL, MONEY, render_money_set, render_tax_lines
 from apps.orders.api.line_items import LineItemSerializer
 from apps.orders.models import Order
 from apps.refunds.domain import refunded_parts
@@ -35,6 +35,7 @@ CALCULATION_SCHEMA = {
                 "total_additional_fees_set": MONEY,
                 "refund_shipping_lines": _LIST,
                 "return": {"type": "null"},
+                "tax_lines": _LIST,
             },
         }
     },
@@ -63,12 +64,17 @@ def render_calculation(
     def money_in_both(amount: Decimal, converted: Decimal) -> Rendered:
         return render_money_set(amount, order.currency, order.presentment_currency, order.exchange_rate, converted)
 
+    def tax_lines(taxes: Sequence[ReadOnlyAttrs]) -> list[Rendered]:
+        return render_tax_lines(context, list(taxes), order.currency, order.presentment_currency, order.exchange_rate)
+
     return {
+        "tax_lines": tax_lines(result.tax_lines),
         "duties": [
             {
                 "duty_id": part.duty_id,
                 "amount_set": money_in_both(part.amount, part.presentment.price),
                 "tax_amount_set": money_in_both(part.tax, part.presentment.tax),
+                "tax_lines": tax_lines(part.tax_lines),
             }
             for part in result.duties
         ],
@@ -101,6 +107,7 @@ def render_calculation(
                 "price": money(refund_line.line.price),
                 "subtotal": money(part.subtotal, part.presentment.price),
                 "total_tax": money(part.tax, part.presentment.tax),
+                "tax_lines": tax_lines(part.tax_lines),
                 "discounted_price": money(round_money(part.discounted / part.quantity, order.currency)),
                 "discounted_total_price": money(
                     part.discounted, part.presentment.price + order.to_presentment(part.cart_discount)

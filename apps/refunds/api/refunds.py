@@ -22,7 +22,7 @@ from apps.orders.api.fields import (
     blank_as_null_text,
     get_currency_columns,
 )
-from apps.orders.api.line_items import LineItemSerializer, ShippingLineSerializer
+from apps.orders.api.line_items import LineItemSerializer, ShippingLineSerializer, create_refunded_taxes_field
 from apps.orders.api.transactions import render_is_manual, render_payment_id, render_receipt, render_unsettled
 from apps.refunds.models import OrderAdjustment, Refund, RefundDuty, RefundLineItem, RefundPayment, RefundShippingLine
 
@@ -44,12 +44,14 @@ class RefundLineItemSerializer(ResourceSerializer[RefundLineItem]):
     total_tax = ComputedField(_number, "total_tax", schema={"type": "number"})
     subtotal_set = MoneySet("subtotal", ORDER_PATH, "presentment_subtotal")
     total_tax_set = MoneySet("total_tax", ORDER_PATH, "presentment_tax")
+    tax_lines = create_refunded_taxes_field(ORDER_PATH)
     line_item = NestedObject(LineItemSerializer, "line_item")
 
 
 class RefundShippingLineSerializer(ResourceSerializer[RefundShippingLine]):
     shipping_line_id = ReadOnlyColumn()
     subtotal_amount_set = MoneySet("amount", ORDER_PATH, "presentment_amount")
+    tax_lines = create_refunded_taxes_field(ORDER_PATH)
     shipping_line = NestedObject(ShippingLineSerializer, "shipping_line")
 
 
@@ -57,6 +59,7 @@ class RefundDutySerializer(ResourceSerializer[RefundDuty]):
     duty_id = ReadOnlyColumn()
     amount_set = MoneySet("amount", ORDER_PATH, "presentment_amount")
     tax_amount_set = MoneySet("tax", ORDER_PATH, "presentment_tax")
+    tax_lines = create_refunded_taxes_field(ORDER_PATH)
 
 
 class OrderAdjustmentSerializer(ResourceSerializer[OrderAdjustment]):
@@ -146,6 +149,7 @@ class RefundSerializer(ResourceSerializer[Refund]):
     # ``return`` is a Python keyword, so the class body cannot assign it.
     locals()["return"] = ConstantField(None)
     admin_graphql_api_id = global_id_field("Refund")
+    tax_lines = create_refunded_taxes_field("order__")
     refund_line_items = NestedRows(RefundLineItemSerializer, "refund_line_items")
     refund_shipping_lines = NestedRows(RefundShippingLineSerializer, "refund_shipping_lines")
     order_adjustments = NestedRows(OrderAdjustmentSerializer, "order_adjustments")

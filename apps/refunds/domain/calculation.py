@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from apps.core.money import ZERO, get_minor_unit, round_money, split_amount
+from apps.core.types import Attrs
 from apps.orders.domain.payments import PAYMENT_KINDS
 from apps.orders.domain.pricing import totals
 from apps.orders.domain.pricing.presentment import get_presentment_lines
+from apps.orders.domain.pricing.taxes import sum_taxes
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 from apps.refunds.domain.refunded_parts import (
     LineAmounts,
@@ -102,6 +104,11 @@ class RefundCalculation:
     @property
     def suggested(self) -> Decimal:
         return self.limits.suggested
+
+    @property
+    def tax_lines(self) -> list[Attrs]:
+        """Return the refunded taxes, added up by title and rate."""
+        return sum_taxes(tax for part in (*self.lines, *self.shipping, *self.duties) for tax in part.tax_lines)
 
 
 @dataclass(frozen=True, slots=True)

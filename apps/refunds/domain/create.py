@@ -23,7 +23,7 @@ from apps.core.money import ZERO
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.tenancy.staff_access import find_member
-from apps.core.types import ReadOnlyAttrs
+from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.inventory.domain import movements
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import StockMovement
@@ -51,6 +51,7 @@ MAX_PER_MINUTE = 5
 MINUTE = timedelta(seconds=60)
 LIMITED_PLANS = frozenset({Shop.Plan.DEVELOPMENT, Shop.Plan.TRIAL})
 Kind = OrderAdjustment.Kind
+_DUTY_COLUMNS = ("refunded_duty", "refunded_duty_tax", "duties")
 _EMPTY = define_text("refunds.empty", "must include an item, a duty, shipping or a payment to refund")
 
 
@@ -213,6 +214,7 @@ def _save_refund(
         processed_at=refund_request.processed_at or at,
         total_duties=sum((part.amount for part in result.duties), ZERO),
         presentment_duties=_get_presentment(order, sum((part.presentment.price for part in result.duties), ZERO)),
+        tax_lines=result.tax_lines,
         created_at=at,
     )
     refund.save(force_insert=True)
@@ -237,6 +239,7 @@ def _save_refund(
             total_tax=part.tax,
             presentment_subtotal=_get_presentment(order, part.presentment.price),
             presentment_tax=_get_presentment(order, part.presentment.tax),
+            tax_lines=part.tax_lines,
             created_at=at,
         )
         for refund_line, location, part in zip(refund_lines, locations, result.lines, strict=True)
@@ -258,19 +261,20 @@ def _save_shipping_and_duties(refund: Refund, result: RefundCalculation, *, at: 
     )
     if result.duties:
         refunded_parts.add_refunded_duties(result.duties)
-        LineItem.objects.bulk_update({part.line for part in result.duties}, ["refunded_duty", "refunded_duty_tax"])
+        LineItem.objects.bulk_update({part.line for part in result.duties}, _DUTY_COLUMNS)
         RefundDuty.objects.bulk_create(
             RefundDuty(line_item=part.line, duty_id=part.duty_id, **_get_amounts(refund.order, part), **common)
             for part in result.duties
         )
 
 
-def _get_amounts(order: Order, part: RefundedShipping | RefundedDuty) -> dict[str, Decimal | None]:
+def _get_amounts(order: Order, part: RefundedShipping | RefundedDuty) -> Attrs:
     return {
         "amount": part.amount,
         "tax": part.tax,
         "presentment_amount": _get_presentment(order, part.presentment.price),
         "presentment_tax": _get_presentment(order, part.presentment.tax),
+        "tax_lines": part.tax_lines,
     }
 
 

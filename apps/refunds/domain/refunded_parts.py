@@ -5,16 +5,17 @@ remaining amounts before and after the refund. Refunding items one by one theref
 refunding all items at once.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NamedTuple
 
 from apps.core.money import ZERO, calculate_portion, round_money
-from apps.core.types import ReadOnlyAttrs
+from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.orders.domain.pricing import presentment, taxes
 from apps.orders.domain.pricing.presentment import PresentmentLine, convert_part
 from apps.orders.models import LineItem, Order, ShippingLine
+from apps.refunds.domain.tax_shares import TaxShares
 
 
 class PriceAndTax(NamedTuple):
@@ -25,11 +26,15 @@ class PriceAndTax(NamedTuple):
 
 
 class LineAmounts(NamedTuple):
-    """The refunded discounts and taxes of a line, and its refunded amounts in the presentment currency."""
+    """The refunded discounts and taxes of a line, and its refunded amounts in the presentment currency.
+
+    ``tax_lines`` are the stored taxes of each refund.
+    """
 
     discount: Decimal
     tax: Decimal
     presentment: PriceAndTax
+    tax_lines: Sequence[Sequence[ReadOnlyAttrs]] = ()
 
 
 class RefundedUnits(NamedTuple):
@@ -61,6 +66,7 @@ class RefundedLine:
         discounted: The price after the line item's own discounts.
         cart_discount: The share of order-level discounts.
         presentment: The subtotal and the tax in the presentment currency.
+        tax_lines: The share of each tax of the line, in the stored format.
     """
 
     line: LineItem
@@ -69,6 +75,7 @@ class RefundedLine:
     cart_discount: Decimal
     tax: Decimal
     presentment: PriceAndTax
+    tax_lines: Sequence[Attrs]
 
     @property
     def subtotal(self) -> Decimal:
@@ -81,6 +88,7 @@ class RefundedShipping:
     amount: Decimal
     tax: Decimal
     presentment: PriceAndTax
+    tax_lines: Sequence[Attrs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +100,14 @@ class RefundableDuty:
         refunded_before: The duty and tax amounts refunded earlier.
         is_proportional: True to refund the duty in proportion to the refunded quantity of the line, False to refund the
             whole remaining duty.
+        refunded_tax_lines: The stored taxes of each earlier refund of the duty.
     """
 
     line: LineItem
     duty: ReadOnlyAttrs
     refunded_before: tuple[Decimal, Decimal] = (ZERO, ZERO)
     is_proportional: bool = False
+    refunded_tax_lines: Sequence[Sequence[ReadOnlyAttrs]] = ()
 
     @property
     def refundable(self) -> tuple[Decimal, Decimal]:
@@ -113,6 +123,7 @@ class RefundedDuty:
     amount: Decimal
     tax: Decimal
     presentment: PriceAndTax
+    tax_lines: Sequence[Attrs]
 
 
 @dataclass(slots=True)
@@ -127,17 +138,21 @@ class LineBalance:
     current: int
     removed: int
     left: LineAmounts
+    taxes: TaxShares
+    left_taxes: TaxShares
 
     @classmethod
     def of(cls, row: PresentmentLine, refunded: LineAmounts | None = None) -> "LineBalance":
         """Return the balance of a line. Without ``refunded``, earlier refunds had equal shares of the amounts."""
         line, refundable = row.line, row.line.quantity - row.line.refunded_quantity
+        taxes = TaxShares.of_row(row.order, line.tax_lines)
         if refunded is None:
             left = LineAmounts(
                 _get_portion(row, line.discount, refundable),
                 _get_portion(row, line.tax, refundable),
                 PriceAndTax(row.get_subtotal(refundable), row.get_tax(refundable)),
             )
+            left_taxes = taxes.get_first(left.tax, left.presentment.tax)
         else:
             before = refunded.presentment
             left = LineAmounts(
@@ -145,7 +160,8 @@ class LineBalance:
                 line.tax - refunded.tax,
                 PriceAndTax(row.net_price - before.price, row.get_tax(line.quantity) - before.tax),
             )
-        return cls(row, line.current_quantity, get_removed_quantity(line), left)
+            left_taxes = taxes.subtract_lines(refunded.tax_lines)
+        return cls(row, line.current_quantity, get_removed_quantity(line), left, taxes, left_taxes)
 
     def take(self, units: RefundedUnits) -> RefundedLine:
         """Calculate the refund of items, and reduce the balance by it."""
@@ -169,10 +185,34 @@ class LineBalance:
             converted = PriceAndTax(
                 take_part(row.get_subtotal, left.presentment.price), take_part(row.get_tax, left.presentment.tax)
             )
+        shares = self._take_taxes(tax, converted.tax, current, removed)
         self.current, self.removed = self.current - current, self.removed - removed
         rest = PriceAndTax(left.presentment.price - converted.price, left.presentment.tax - converted.tax)
         self.left = LineAmounts(left.discount - discount, left.tax - tax, rest)
-        return RefundedLine(line, units.quantity, subtotal + discount - own, discount - own, tax, converted)
+        self.left_taxes -= shares
+        return RefundedLine(
+            line,
+            units.quantity,
+            subtotal + discount - own,
+            discount - own,
+            tax,
+            converted,
+            shares.build_tax_lines(),
+        )
+
+    def _take_taxes(self, tax: Decimal, converted: Decimal, current: int, removed: int) -> TaxShares:
+        """Split the refunded tax over the taxes of the line, before the balance is reduced."""
+
+        def get_first(count: int) -> tuple[Decimal, Decimal]:
+            return _get_portion(self.row, self.row.line.tax, count), self.row.get_tax(count)
+
+        all_current, kept = get_first(self.current), get_first(self.current - current)
+        of_current = self.taxes.get_first(*all_current)
+        shares = of_current - self.taxes.get_first(*kept)
+        if not removed:
+            return shares
+        rest = tax - (all_current[0] - kept[0]), converted - (all_current[1] - kept[1])
+        return shares + (self.left_taxes - of_current).take(*rest)
 
 
 def _get_portion(row: PresentmentLine, amount: Decimal, quantity: int) -> Decimal:
@@ -203,7 +243,15 @@ def calculate_duty(order: Order, refundable_duty: RefundableDuty, units: int, be
         _convert_between(order, order.to_presentment(line.duty), before.price, amount, line.duty),
         _convert_between(order, order.to_presentment(line.duty_tax), before.tax, tax, line.duty_tax),
     )
-    return RefundedDuty(line, refundable_duty.duty["id"], amount, tax, converted)
+    shares = TaxShares.of_duty(order, line, refundable_duty.duty)
+    first = refundable_duty.refunded_before[1]
+    unrefunded = shares.subtract_lines(refundable_duty.refunded_tax_lines)
+    # The presentment taxes of a duty are not cumulative, because the duties of a line are converted together.
+    shares = replace(
+        shares.get_first(first + tax, ZERO) - shares.get_first(first, ZERO),
+        converted=unrefunded.take(tax, converted.tax).converted,
+    )
+    return RefundedDuty(line, refundable_duty.duty["id"], amount, tax, converted, shares.build_tax_lines())
 
 
 def _convert_between(order: Order, converted: Decimal, before: Decimal, part: Decimal, whole: Decimal) -> Decimal:
@@ -229,11 +277,17 @@ def allocate_shipping(order: Order, rows: Iterable[ShippingLine], amount: Decima
         upto = row.refunded + part
         tax = max((round_money(row.tax * upto / net, order.currency) if net else row.tax) - row.refunded_tax, ZERO)
         if part or (tax and not net):
+            before, after = (
+                convert_part(order, order.to_presentment(row.tax), amount, row.tax)
+                for amount in (row.refunded_tax, row.refunded_tax + tax)
+            )
             converted = PriceAndTax(
                 _convert_between(order, presentment.get_shipping_price(order, row), row.refunded, part, net),
-                _convert_between(order, order.to_presentment(row.tax), row.refunded_tax, tax, row.tax),
+                after - before,
             )
-            parts.append(RefundedShipping(row, part, tax, converted))
+            taxes = TaxShares.of_row(order, row.tax_lines)
+            shares = taxes.get_first(row.refunded_tax + tax, after) - taxes.get_first(row.refunded_tax, before)
+            parts.append(RefundedShipping(row, part, tax, converted, shares.build_tax_lines()))
         amount -= part
     return parts
 
@@ -255,5 +309,12 @@ def add_refunded_shipping(parts: Iterable[RefundedShipping]) -> None:
 
 def add_refunded_duties(parts: Iterable[RefundedDuty]) -> None:
     for part in parts:
-        part.line.refunded_duty += part.amount
-        part.line.refunded_duty_tax += part.tax
+        line = part.line
+        line.refunded_duty += part.amount
+        line.refunded_duty_tax += part.tax
+        line.duties = [
+            {**duty, "refunded_tax": str(Decimal(duty.get("refunded_tax", 0)) + part.tax)}
+            if duty["id"] == part.duty_id
+            else duty
+            for duty in line.duties
+        ]

@@ -1,5 +1,6 @@
 """Validate refund requests against the current order, and calculate the refund."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -10,7 +11,7 @@ from django.utils.translation import gettext as _
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST, at_least, at_most
 from apps.core.money import MAX_AMOUNT, ZERO, format_decimal, has_valid_precision, round_money
-from apps.core.types import Errors
+from apps.core.types import Errors, ReadOnlyAttrs
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 from apps.refunds.domain import calculation, refunded_parts
@@ -121,6 +122,7 @@ class OrderSnapshot:
                     converted.price + self._get_presentment(row.presentment_subtotal, row.subtotal),
                     converted.tax + self._get_presentment(row.presentment_tax, row.total_tax),
                 ),
+                [*before.tax_lines, row.tax_lines],
             )
 
     def _get_presentment(self, converted: Decimal | None, amount: Decimal) -> Decimal:
@@ -128,14 +130,16 @@ class OrderSnapshot:
 
     def _load_duties(self) -> None:
         refunded: dict[int, tuple[Decimal, Decimal]] = {}
-        for duty_id, amount, tax in RefundDuty.objects.filter(refund__order=self.order).values_list(
-            "duty_id", "amount", "tax"
-        ):
-            before = refunded.get(duty_id, (ZERO, ZERO))
-            refunded[duty_id] = before[0] + amount, before[1] + tax
+        tax_lines = defaultdict[int, list[Sequence[ReadOnlyAttrs]]](list)
+        for row in RefundDuty.objects.filter(refund__order=self.order):
+            before = refunded.get(row.duty_id, (ZERO, ZERO))
+            refunded[row.duty_id] = before[0] + row.amount, before[1] + row.tax
+            tax_lines[row.duty_id].append(row.tax_lines)
         for line in self.lines:
             for duty in line.duties:
-                self.duties[duty["id"]] = RefundableDuty(line, duty, refunded.get(duty["id"], (ZERO, ZERO)))
+                before = refunded.get(duty["id"], (ZERO, ZERO))
+                earlier = tax_lines[duty["id"]]
+                self.duties[duty["id"]] = RefundableDuty(line, duty, before, refunded_tax_lines=earlier)
 
     @property
     def refundable_duties(self) -> list[RefundableDuty]:

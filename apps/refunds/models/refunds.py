@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
@@ -24,6 +24,14 @@ class PresentmentColumn(models.DecimalField[Decimal | None, Decimal | None]):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"max_digits": 20, "decimal_places": 3, "null": True, "editable": False, **kwargs})
+
+
+class TaxLinesColumn(models.JSONField):
+    """A column for refunded taxes: title, rate, price, presentment price (if the currencies differ), channel liable."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        empty = Value([], models.JSONField())
+        super().__init__(**{"default": list, "db_default": empty, "editable": False, **kwargs})
 
 
 class RefundReason(models.TextChoices):
@@ -44,8 +52,10 @@ class Refund(ShopOwned):
     processed_at = models.DateTimeField(gettext_lazy("refund date"), default=timezone.now)
     total_duties = MoneyColumn(db_default=0, help_text=gettext_lazy("The refunded duties, excluding taxes."))
     presentment_duties = PresentmentColumn()
+    tax_lines = TaxLinesColumn(help_text="The taxes of the items, shipping and duties, added up by title and rate.")
 
     personal_fields = ("note",)
+    non_personal_fields = ("tax_lines",)
 
     class Meta:
         verbose_name = gettext_lazy("refund")
@@ -81,6 +91,9 @@ class RefundLineItem(ShopOwned):
     total_tax = MoneyColumn()
     presentment_subtotal = PresentmentColumn()
     presentment_tax = PresentmentColumn()
+    tax_lines = TaxLinesColumn()
+
+    non_personal_fields = ("tax_lines",)
 
     class Meta:
         verbose_name = gettext_lazy("refund line item")
@@ -109,6 +122,9 @@ class RefundShippingLine(ShopOwned):
     tax = MoneyColumn()
     presentment_amount = PresentmentColumn()
     presentment_tax = PresentmentColumn()
+    tax_lines = TaxLinesColumn()
+
+    non_personal_fields = ("tax_lines",)
 
     class Meta:
         verbose_name = gettext_lazy("refund shipping line")
@@ -136,6 +152,9 @@ class RefundDuty(ShopOwned):
     tax = MoneyColumn()
     presentment_amount = PresentmentColumn()
     presentment_tax = PresentmentColumn()
+    tax_lines = TaxLinesColumn()
+
+    non_personal_fields = ("tax_lines",)
 
     class Meta:
         verbose_name = gettext_lazy("refund duty")

@@ -101,6 +101,37 @@ def check_order_sums(order: RandomOrder) -> None:
     order.expect(get_amount(body["current_total_price_set"]), current, "current total")
 
 
+def add_up_taxes(rows: list[JsonObject]) -> dict[tuple[str, float], list[Decimal]]:
+    """Return the sums of tax lines by title and rate in both currencies, without sums of zero."""
+    sums: dict[tuple[str, float], list[Decimal]] = defaultdict(lambda: [ZERO, ZERO])
+    for row in rows:
+        sums[row["title"], row["rate"]][0] += Decimal(row["price"])
+        sums[row["title"], row["rate"]][1] += get_amount(row["price_set"])
+    return {key: amounts for key, amounts in sums.items() if any(amounts)}
+
+
+def check_tax_lines(order: RandomOrder) -> None:
+    """Check that the taxes of the refunds of a fully refunded order are the taxes of the order."""
+    refunded = add_up_taxes([tax for refund in order.body["refunds"] for tax in refund["tax_lines"]])
+    order.expect(refunded, add_up_taxes(order.body["tax_lines"]), "refunded taxes")
+
+
+def check_refunded_taxes(order: RandomOrder, refund: JsonObject) -> None:
+    """Check that the taxes of a refund by rate are not negative and add up to the taxes of its parts."""
+    parts = [(row, row["total_tax_set"]) for row in refund["refund_line_items"]]
+    parts += [(row, row["tax_amount_set"]) for row in refund["duties"]]
+    for row, tax in parts:
+        sums = sum((Decimal(line["price"]) for line in row["tax_lines"]), ZERO), add_up(row["tax_lines"], "price_set")
+        order.expect(sums, (Decimal(tax["shop_money"]["amount"]), get_amount(tax)), "taxes of a part")
+    shipping = [row for row in refund["order_adjustments"] if row["kind"] == "shipping_refund"]
+    shipping_taxes = [tax for row in refund["refund_shipping_lines"] for tax in row["tax_lines"]]
+    order.expect(add_up(shipping_taxes, "price_set"), -add_up(shipping, "tax_amount_set"), "taxes of shipping")
+    rows = (*refund["refund_line_items"], *refund["refund_shipping_lines"], *refund["duties"])
+    taxes = [tax for row in rows for tax in row["tax_lines"]]
+    order.expect(add_up_taxes(refund["tax_lines"]), add_up_taxes(taxes), "taxes of a refund")
+    order.expect([tax for tax in taxes if Decimal(tax["price"]) < 0 or get_amount(tax["price_set"]) < 0], [], "negative")
+
+
 def create_random_order(run: RefundRun, *, most_lines: int = 3) -> RandomOrder | None:
     random = run.random
     currency, presentment, rate, most = random.choice(CURRENCIES)
@@ -192,6 +223,7 @@ def refund_in_parts(order: RandomOrder, *, edited: bool) -> None:
             expected = [Decimal(row["subtotal"]), Decimal(row["total_tax"])]
             order.expect(sums[row["line_item_id"]], expected, "line unit by unit")
     order.reload()
+    check_tax_lines(order)
     transactions = order.run.api.get(f"{order.path}/transactions.json").json()["transactions"]
     kept = sum((Decimal(row["amount"]) * (-1 if row["kind"] == "refund" else 1) for row in transactions), ZERO)
     state = [order.body[name] for name in ("financial_status", "current_total_price", "total_outstanding")]
@@ -235,6 +267,8 @@ def refund_suggested(order: RandomOrder, body: JsonObject) -> JsonObject:
     if not order.body["taxes_included"]:
         parts += add_up(refund["refund_line_items"], "total_tax_set") + add_up(refund["duties"], "tax_amount_set")
         parts -= add_up(shipping, "tax_amount_set")
+    check_refunded_taxes(order, refund)
+    order.expect(refund["tax_lines"], calculated["tax_lines"], "calculated taxes")
     money = sum((Decimal(row["amount"]) for row in refund["transactions"]), ZERO)
     if order.in_presentment or order.currency == order.body["currency"]:
         order.expect(money, parts, "refunded")

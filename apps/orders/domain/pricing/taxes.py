@@ -13,7 +13,16 @@ from django.utils.translation import gettext
 
 from apps.core.i18n.error_messages import INVALID
 from apps.core.i18n.messages import Amount, define_message
-from apps.core.money import ZERO, convert_parts, format_decimal, format_plain, round_money, split_amount
+from apps.core.money import (
+    ZERO,
+    calculate_portion,
+    convert_parts,
+    format_decimal,
+    format_plain,
+    round_money,
+    split_amount,
+    split_first,
+)
 from apps.core.types import Attrs, Errors, ReadOnlyAttrs
 from apps.inventory.models import HS_CODE
 from apps.orders.models import LineItem, Order, ShippingLine
@@ -140,9 +149,49 @@ def _convert_taxes(order: Order, taxes: Sequence[ReadOnlyAttrs]) -> Sequence[Rea
     """Add presentment prices that add up to the converted tax of the row, if the order has two currencies."""
     if not order.is_multi_currency:
         return taxes
-    prices = [Decimal(tax["price"]) for tax in taxes]
-    converted = convert_parts(prices, order.exchange_rate, order.presentment_currency)
+    converted = get_presentment_prices(order, taxes)
     return [{**tax, "presentment_price": str(price)} for tax, price in zip(taxes, converted, strict=True)]
+
+
+def get_presentment_prices(order: Order, taxes: Sequence[ReadOnlyAttrs]) -> list[Decimal]:
+    """Return the prices of a row's taxes in the presentment currency, which add up to the converted tax of the row."""
+    prices = [Decimal(tax["price"]) for tax in taxes]
+    if not order.is_multi_currency:
+        return prices
+    return convert_parts(prices, order.exchange_rate, order.presentment_currency)
+
+
+def get_current_taxes(
+    order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], *, is_void: bool
+) -> list[Attrs] | None:
+    """Return the taxes without removed and refunded parts, or None if nothing was removed or refunded.
+
+    ``is_void`` is as in ``totals.set_current_totals``.
+    """
+    is_complete = all(line.current_quantity == line.quantity and not line.refunded_duty_tax for line in lines)
+    if is_complete and not is_void and not any(row.is_removed or row.refunded_tax for row in shipping):
+        return None
+    rows: list[tuple[Sequence[ReadOnlyAttrs], Decimal, Decimal]] = []
+    for line in lines:
+        portion = calculate_portion(line.tax, line.current_quantity, line.quantity, order.currency)
+        rows.append((line.tax_lines, ZERO, portion))
+        for duty in line.duties:
+            duty_tax = sum_prices(duty["tax_lines"])
+            refunded = duty_tax if is_void else Decimal(duty.get("refunded_tax", 0))
+            rows.append((duty["tax_lines"], refunded, duty_tax))
+    rows += [(row.tax_lines, row.tax if row.is_removed else row.refunded_tax, row.tax) for row in shipping]
+    return sum_taxes(
+        {**tax, "price": str(price)}
+        for taxes, first, last in rows
+        for tax, price in zip(taxes, split_taxes(order, taxes, first, last), strict=True)
+    )
+
+
+def split_taxes(order: Order, taxes: Sequence[ReadOnlyAttrs], first: Decimal, last: Decimal) -> list[Decimal]:
+    """Return the parts of a row's taxes between two amounts of the row's tax, in the order's currency."""
+    prices = [Decimal(tax["price"]) for tax in taxes]
+    upto, before = (split_first(amount, prices, order.currency) for amount in (last, first))
+    return [price - price_before for price, price_before in zip(upto, before, strict=True)]
 
 
 def adjust_taxes(order: Order, taxes: Sequence[ReadOnlyAttrs], before: Decimal, after: Decimal) -> list[Attrs]:

@@ -15,6 +15,7 @@ from apps.core.i18n.messages import Amount, define_message
 from apps.core.money import MAX_AMOUNT, ZERO, calculate_portion, format_decimal
 from apps.core.types import Errors
 from apps.orders.domain.pricing.presentment import set_presentment_totals
+from apps.orders.domain.pricing.taxes import get_current_taxes
 from apps.orders.models import LineItem, Order, ShippingLine
 
 _TOO_LARGE = define_message("orders.too_large", "must be less than {limit}")
@@ -30,6 +31,7 @@ CURRENT_TOTAL_COLUMNS = (
     "current_total_tax",
     "current_total_duties",
     "current_total_price",
+    "current_tax_lines",
     "total_removed",
 )
 # All columns calculated from line items and shipping lines.
@@ -70,6 +72,7 @@ def set_current_totals(order: Order, lines: Sequence[LineItem], shipping: Sequen
     order.current_total_duties = sum((line.duty - line.refunded_duty for line in dutiable), ZERO)
     taxes = [*(of(line, line.tax) for line in lines), *(row.tax - row.refunded_tax for row in remaining_shipping)]
     order.current_total_tax = sum([*taxes, *(line.duty_tax - line.refunded_duty_tax for line in dutiable)], ZERO)
+    order.current_tax_lines = get_current_taxes(order, lines, shipping, is_void=is_void)
     items_total = order.current_subtotal_price + order.current_total_duties
     payable = _payable(order, items_total, remaining_shipping, order.current_total_tax)
     credited = sum((row.refunded for row in remaining_shipping), order.total_tip_received if is_void else ZERO)
