@@ -12,7 +12,9 @@ for _resource in RESOURCES:
     define_text(f"resource_name.{_resource.name}", _resource.name)
     if (_exporter := _resource.exporter) is not None:
         grants.add(allow_custom(_exporter.granted_by, _exporter.permission, reads=False))
-        grants.add(allow(_exporter.granted_by, "v", "imports_exports.export"))
     if (_importer := _resource.importer) is not None:
         grants.add(allow(_importer.granted_by, "va", "imports_exports.import"))
         grants.add(allow(_importer.granted_by, "v", "imports_exports.importedrow"))
+
+for _permission in {_resource.exporter.granted_by for _resource in RESOURCES if _resource.exporter is not None}:
+    grants.add(allow(_permission, "v", "imports_exports.export"))

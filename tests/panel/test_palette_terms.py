@@ -19,9 +19,10 @@ pytestmark = pytest.mark.usefixtures("in_shop")
 ENGLISH = {
     "Home": "home, dashboard, overview, start",
     "Orders": "orders, order, purchase, invoices, unpaid, channel, sales channel, basket",
-    "Sales report": "sales report, revenue, turnover, statistics, analytics, tax report, vat report",
+    "Sales report": "sales report, revenue, turnover, statistics, analytics",
     "Refunds": "refund, returns, money back, chargeback",
     "Refund report": "refund report",
+    "Tax report": "tax report, vat report, taxes by rate, gst",
     "Fulfillment": "shipping, ship, delivery, parcels, packing slip, tracking number, fulfillment",
     "Exports": "export, backup, download, export customers, export orders",
     "Imports": "import, migration, import products, import customers",

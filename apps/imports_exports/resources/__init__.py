@@ -5,6 +5,7 @@ from apps.imports_exports.resources.customers import CUSTOMERS
 from apps.imports_exports.resources.orders import ORDERS
 from apps.imports_exports.resources.privacy import PERSONAL_DATA
 from apps.imports_exports.resources.products.resource import PRODUCTS
+from apps.imports_exports.resources.refunds import REFUNDS
 
 # Resources in the order shown to staff.
-RESOURCES = (ORDERS, PRODUCTS, CUSTOMERS, AUDIT_LOG, PERSONAL_DATA)
+RESOURCES = (ORDERS, REFUNDS, PRODUCTS, CUSTOMERS, AUDIT_LOG, PERSONAL_DATA)

@@ -43,9 +43,7 @@ pages.add(
         MenuItem("Sales", "payments", 12, gettext_lazy("Sales report")),
         "orders_order_report",
         lambda request: has_permission(request, REPORT),
-        pgettext_lazy(
-            "search", "revenue, turnover, income, earnings, statistics, analytics, figures, tax report, vat report"
-        ),
+        pgettext_lazy("search", "revenue, turnover, income, earnings, statistics, analytics, figures"),
     )
 )
 

@@ -8,8 +8,9 @@ from django.utils.translation import gettext_noop
 
 from apps.core.i18n import formats
 from apps.core.i18n.messages import translate
-from apps.core.money import ZERO
-from apps.orders.models import Transaction
+from apps.core.money import ZERO, format_plain
+from apps.core.types import ReadOnlyAttrs
+from apps.orders.models import Order, Transaction
 from apps.refunds.domain.gateways import MANUAL, get_gateway
 from apps.refunds.domain.refund_preview import RefundPreview
 from apps.refunds.models import RefundLineItem
@@ -26,6 +27,25 @@ _SUBJECTS = {
     "parent_id": gettext_noop("The payment"),
     "duty_id": gettext_noop("The duty"),
 }
+
+
+def format_tax_rate(rate: Decimal) -> str:
+    """Return a tax rate in percent, without the percent sign."""
+    return formats.format_plain_number(format_plain(rate * 100))
+
+
+def describe_taxes(order: Order, taxes: Iterable[ReadOnlyAttrs]) -> list[str]:
+    """Return the refunded taxes by rate, in the order's currency and in the presentment currency."""
+    return [_describe_tax(order, tax) for tax in taxes if Decimal(tax["price"])]
+
+
+def _describe_tax(order: Order, tax: ReadOnlyAttrs) -> str:
+    rate, amount = Decimal(tax["rate"]), formats.format_money(Decimal(tax["price"]), order.currency)
+    title = f"{tax['title']} {format_tax_rate(rate)} %" if rate else tax["title"]
+    if "presentment_price" in tax:
+        converted = formats.format_money(Decimal(tax["presentment_price"]), order.presentment_currency)
+        return f"{title}: {amount} ({converted})"
+    return f"{title}: {amount}"
 
 
 def format_refund_error(path: str, message: str) -> str:

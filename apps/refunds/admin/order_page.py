@@ -15,7 +15,7 @@ from apps.core.tenancy.actor_names import get_actor_names
 from apps.orders.admin.extension_points import OrderAction, OrderSection, order_actions, order_sections
 from apps.orders.domain.pricing.totals import get_shop_formatter
 from apps.orders.models import Order, Transaction
-from apps.refunds.admin.messages import describe_difference, format_amounts
+from apps.refunds.admin.messages import describe_difference, describe_taxes, format_amounts
 from apps.refunds.admin.permissions import ADD, VIEW
 from apps.refunds.domain.calculation import ACTIVE_STATUSES, add_tax
 from apps.refunds.domain.gateways import FAILED_STATUSES
@@ -55,6 +55,7 @@ class DisplayedRefund:
     staff_member: str
     amount: str
     refunded_items: Sequence[str]
+    taxes: Sequence[str]
     difference: str
     transactions: Sequence[DisplayedTransaction]
 
@@ -96,6 +97,7 @@ def _display_refund(order: Order, refund: Refund, staff_member: str) -> Displaye
             *(_format_line_item(row) for row in refund.refund_line_items.all()),
             *(text.format(amount=money(amount)) for text, amount in other_amounts if amount),
         ],
+        taxes=describe_taxes(order, refund.tax_lines),
         difference=describe_difference(discrepancy, money),
         transactions=[_display_transaction(order, row) for row in rows],
     )

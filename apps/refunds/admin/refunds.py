@@ -24,7 +24,7 @@ from apps.core.money import ZERO
 from apps.orders.domain.pricing.totals import get_shop_formatter
 from apps.orders.models import Order, Transaction
 from apps.refunds import emails
-from apps.refunds.admin import duty_fields, reports, wizard
+from apps.refunds.admin import duty_fields, reports, tax_report, wizard
 from apps.refunds.admin.forms import RefundForm
 from apps.refunds.admin.messages import describe_difference, describe_items, describe_transactions, format_amounts
 from apps.refunds.admin.order_page import display_refunds, load_refunds
@@ -102,6 +102,15 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     @extra_view("report/file/", name="report_file")
     def report_file_view(self, request: HttpRequest) -> HttpResponse:
         return reports.file_view(request)
+
+    @extra_view("taxes/", name="taxes")
+    def tax_report_view(self, request: HttpRequest) -> HttpResponse:
+        base = {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self}
+        return tax_report.report_view(request, base)
+
+    @extra_view("taxes/file/", name="taxes_file")
+    def tax_report_file_view(self, request: HttpRequest) -> HttpResponse:
+        return tax_report.file_view(request)
 
     @row_view("change/", VIEW, name="change")
     def detail_view(self, request: HttpRequest, refund: Refund) -> HttpResponse:

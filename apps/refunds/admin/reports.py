@@ -116,11 +116,14 @@ def file_view(request: HttpRequest) -> HttpResponse:
 
 
 def _format_row_name(row: RefundReportRow, span: RefundReportRange) -> str:
-    if not isinstance(row.name, date):
-        return row.name
+    return format_period(row.name, span) if isinstance(row.name, date) else row.name
+
+
+def format_period(first: date, span: RefundReportRange) -> str:
+    """Return the name of a period that begins with the given day."""
     if span.step == "month":
-        return date_format(row.name, "F Y")
-    day = formats.format_date(row.name, "j M Y")
+        return date_format(first, "F Y")
+    day = formats.format_date(first, "j M Y")
     return _("Week of {day}").format(day=day) if span.step == "week" else day
 
 

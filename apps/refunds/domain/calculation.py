@@ -108,7 +108,8 @@ class RefundCalculation:
     @property
     def tax_lines(self) -> list[Attrs]:
         """Return the refunded taxes, added up by title and rate."""
-        return sum_taxes(tax for part in (*self.lines, *self.shipping, *self.duties) for tax in part.tax_lines)
+        parts: list[RefundedLine | RefundedShipping | RefundedDuty] = [*self.lines, *self.shipping, *self.duties]
+        return sum_taxes(tax for part in parts for tax in part.tax_lines)
 
 
 @dataclass(frozen=True, slots=True)

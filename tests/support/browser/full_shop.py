@@ -28,6 +28,7 @@ PAGES_WITHOUT_ARGUMENTS = """
     index help shops_app_changelist shops_app_add shops_installation_changelist shops_installation_add
     fulfillment_fulfillmentorder_changelist inventory_location_changelist inventory_inventoryitem_changelist
     inventory_stockmovement_changelist refunds_refund_changelist orders_order_report refunds_refund_report
+    refunds_refund_taxes
     metafields_metafield_changelist content_scripttag_changelist payments_paymenthandlerconfig_changelist
     webhooks_subscription_changelist webhooks_delivery_changelist webhooks_delivery_live staff_membership_changelist
     staff_membership_add events_event_changelist jobs_job_changelist

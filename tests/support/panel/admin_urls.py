@@ -129,7 +129,7 @@ ROWS = (
     ("refunds_refund", "delete", "", "refund", 200),
     ("refunds_refund", "new", "refund_orders", "order", 200),
     ("refunds_refund", "calculation", "refund_orders", "order", 405),
-    ("refunds_refund", "report report_file", "reports", "", 200),
+    ("refunds_refund", "report report_file taxes taxes_file", "reports", "", 200),
     ("refunds_refund", "ask", "refund_orders", "refund_payment", 405),
     ("bulk_edits_bulkedit", "changelist", BULK, "", 200),
     ("bulk_edits_bulkedit", "add", "", "", 200),

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportTable:
-    """A table of a report. All columns except the first contain numbers.
+    """A table of a report. The first ``text_columns`` columns contain text, the other columns contain numbers.
 
-    The first value of each row is already formatted. ``more`` counts the rows that only the exported file contains.
+    The texts of each row are already formatted. ``more`` counts the rows that only the exported file contains.
     """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
     more: int = 0
+    text_columns: int = 1
 
     @property
     def labeled_rows(self) -> list[list[tuple[str, object]]]:

@@ -1,0 +1,163 @@
+"""The tax report by rate, region and period: tables and CSV files."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
+
+from apps.core.admin.display.report_tables import ReportTable
+from apps.core.admin.menu import MenuItem, Page, pages
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.i18n import formats
+from apps.core.money import format_decimal, format_plain
+from apps.core.tenancy.scope import get_current_shop
+from apps.orders.admin.reports import render_csv
+from apps.refunds.admin.messages import format_tax_rate
+from apps.refunds.admin.reports import MAX_ROWS, REPORT, RefundReportForm, format_period
+from apps.refunds.domain import tax_report
+from apps.refunds.domain.refund_report import RefundReportRange
+from apps.refunds.domain.tax_report import TaxAmounts, TaxKey
+from apps.shops.domain.countries import localize_country, localize_province
+
+pages.add(
+    Page(
+        MenuItem("Sales", "percent", 17, gettext_lazy("Tax report")),
+        "refunds_refund_taxes",
+        lambda request: has_permission(request, REPORT),
+        pgettext_lazy("search", "taxes by rate, vat report, vat, vat return, sales tax, gst, bookkeeping, accounting"),
+    )
+)
+_AMOUNTS = ("Sales", "Refunds", "Net")
+
+
+class TaxReportForm(RefundReportForm):
+    no_rows = gettext_lazy("There are no taxes in this period. Enter different dates.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaxReportTable(ReportTable):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column that describes a tax. ``format`` is for people; the file has the value itself."""
+
+    label: str
+    get: Callable[[TaxKey], object]
+    format: Callable[[TaxKey, RefundReportRange], str]
+
+
+_PERIOD = _Column(gettext_noop("Period"), lambda tax: tax.period, lambda tax, span: format_period(tax.period, span))
+_COUNTRY = _Column(
+    gettext_noop("Country"), lambda tax: tax.country, lambda tax, _span: _format_country(tax.country) or _("No address")
+)
+_PROVINCE = _Column(
+    gettext_noop("Province"),
+    lambda tax: tax.province,
+    lambda tax, _span: localize_province(tax.country, tax.province) or "–",
+)
+_TITLE = _Column(gettext_noop("Tax"), lambda tax: tax.title, lambda tax, _span: tax.title)
+_RATE = _Column(gettext_noop("Rate (%)"), lambda tax: tax.rate, lambda tax, _span: format_tax_rate(tax.rate))
+# The title and the columns of each table, keyed by name.
+_TABLES: Mapping[str, tuple[str, Sequence[_Column]]] = {
+    "rates": (gettext_noop("By rate"), (_TITLE, _RATE)),
+    "regions": (gettext_noop("By country and province"), (_COUNTRY, _PROVINCE, _TITLE, _RATE)),
+    "periods": (gettext_noop("By period"), (_PERIOD, _TITLE, _RATE)),
+    "details": (
+        gettext_noop("By period, country and province"),
+        (_PERIOD, _COUNTRY, _PROVINCE, _TITLE, _RATE),
+    ),
+}
+_Taxes = Mapping[TaxKey, TaxAmounts]
+
+
+def report_view(request: HttpRequest, base: Context) -> HttpResponse:
+    """Return the report page. ``base`` is the template context shared by all admin pages."""
+    require_permission(request, REPORT)
+    form = TaxReportForm.from_query(request, step="month")
+    context: Context = {"form": form}
+    if form.is_valid():
+        span, currency = RefundReportRange(**form.cleaned_data), get_current_shop().currency
+        taxes = tax_report.get_taxes(span)
+        total = sum(taxes.values(), TaxAmounts())
+        other_orders, other_refunds = tax_report.count_other_currencies(span)
+        context |= {
+            "sales": formats.format_money(total.sales, currency),
+            "refunded": formats.format_money(total.refunds, currency),
+            "net": formats.format_money(total.net, currency),
+            "currency": currency,
+            "other_orders": other_orders,
+            "other_refunds": other_refunds,
+            "tables": [_build_table(name, taxes, span, currency) for name in _TABLES],
+            "query": request.GET.urlencode(),
+        }
+    return TemplateResponse(request, "panel/refunds/tax_report.html", {**base, "title": _("Tax report"), **context})
+
+
+def file_view(request: HttpRequest) -> HttpResponse:
+    """Return the table that the query parameter ``table`` selects, as CSV."""
+    require_permission(request, REPORT)
+    form, name = TaxReportForm.from_query(request, step="month"), request.GET.get("table", "details")
+    if name not in _TABLES or not form.is_valid():
+        raise Http404("Unknown report")
+    span, currency = RefundReportRange(**form.cleaned_data), get_current_shop().currency
+    _title, columns = _TABLES[name]
+    header = [column.label for column in columns] + [f"{amount} ({currency})" for amount in _AMOUNTS]
+    rows = (
+        [*map(_get_cell, columns, [tax] * len(columns)), *_format_amounts(amounts, currency, format_decimal)]
+        for tax, amounts in _group(tax_report.get_taxes(span), columns)
+    )
+    return render_csv(f"taxes-{name}-{span.first:%Y-%m-%d}-{span.last:%Y-%m-%d}.csv", header, rows)
+
+
+def _build_table(name: str, taxes: _Taxes, span: RefundReportRange, currency: str) -> TaxReportTable:
+    title, columns = _TABLES[name]
+    rows = _group(taxes, columns)
+    return TaxReportTable(
+        name=name,
+        title=_(title),
+        columns=(
+            *(_(column.label) for column in columns),
+            _("Sales ({currency})").format(currency=currency),
+            _("Refunds ({currency})").format(currency=currency),
+            _("Net ({currency})").format(currency=currency),
+        ),
+        text_columns=len(columns),
+        rows=[
+            (
+                *(column.format(tax, span) for column in columns),
+                *_format_amounts(amounts, currency, formats.format_amount),
+            )
+            for tax, amounts in rows[:MAX_ROWS]
+        ],
+        more=len(rows) - MAX_ROWS,
+    )
+
+
+def _group(taxes: _Taxes, columns: Sequence[_Column]) -> list[tuple[TaxKey, TaxAmounts]]:
+    """Add up the taxes with the same values in the columns. The other values of the returned keys are any of theirs."""
+    keys = {tuple(column.get(tax) for column in columns): tax for tax in taxes}
+    groups = tax_report.group_taxes(taxes, lambda tax: tuple(column.get(tax) for column in columns))
+    return [(keys[key], amounts) for key, amounts in groups]
+
+
+def _get_cell(column: _Column, tax: TaxKey) -> object:
+    value = column.get(tax)
+    if isinstance(value, Decimal):
+        return format_plain(value * 100)
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _format_amounts(amounts: TaxAmounts, currency: str, write: Callable[[Decimal, str], str]) -> Iterable[str]:
+    return (write(amount, currency) for amount in (amounts.sales, amounts.refunds, amounts.net))
+
+
+def _format_country(country: str) -> str:
+    return localize_country(country if len(country) == 2 else "", country)
