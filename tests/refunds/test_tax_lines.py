@@ -2,12 +2,13 @@
 
 from decimal import Decimal
 from importlib import import_module
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pytest
 from django.apps import apps
 from django.utils import timezone
 
+from apps.core.jobs import consistency_checks
 from apps.core.money import split_first
 from apps.core.tenancy.models import Shop
 from apps.orders.domain import edit_lines
@@ -103,7 +104,7 @@ def test_a_partial_refund_has_the_taxes_of_its_parts(api: ApiClient) -> None:
         "title": "GST",
         "rate": 0.05,
         "price": "0.89",
-        "price_set": dict.fromkeys(("shop_money", "presentment_money"), {"amount": "0.89", "currency_code": "CAD"}),
+        "price_set": {key: {"amount": "0.89", "currency_code": "CAD"} for key in ("shop_money", "presentment_money")},
         "channel_liable": None,
     }
     assert calculated["tax_lines"] == created["tax_lines"]
@@ -171,6 +172,26 @@ def test_the_migration_fills_earlier_refunds(api: ApiClient, shop: Shop) -> None
     assert add_up(refunds) == get_taxes(orders[0])
 
 
+def test_checks_find_taxes_that_do_not_add_up(api: ApiClient, shop: Shop) -> None:
+    order = create_order(api)
+    created = refund(api, order, shipping={"full_refund": True})
+    row = Refund.objects.get()
+    names = {"order totals", "order refunds"}
+    found = [list(consistency_checks.find_differences(names))]
+
+    Refund.objects.update(tax_lines=[{**row.tax_lines[0], "price": "0.40"}, row.tax_lines[1]])
+    Order.objects.update(current_tax_lines=None)
+    found.append(list(consistency_checks.find_differences(names)))
+    Shop.objects.update(read_only_at=timezone.now())
+    found.append(list(consistency_checks.find_differences(names)))
+
+    prefix = f"shop {shop.pk}, order {order['id']}: "
+    clean, [totals, refunds], read_only = found
+    assert (clean, read_only) == ([], [])
+    assert totals.startswith(f"order totals: {prefix}current_tax_lines 'None', expected ")
+    assert refunds == f"order refunds: {prefix}refund {created['id']} has taxes 1.18, expected 1.17"
+
+
 @pytest.mark.parametrize("parts", [[3, 5, 0, 11], [1, 1, 1], [0, 0, 2], [7], []])
 def test_shares_never_decrease(parts: list[int]) -> None:
     prices = [Decimal(part) / 100 for part in parts]
@@ -178,5 +199,5 @@ def test_shares_never_decrease(parts: list[int]) -> None:
 
     assert shares[-1] == prices
     assert [sum(row) * 100 for row in shares] == list(range(sum(parts) + 1))
-    for row, next_row in zip(shares, shares[1:], strict=False):
+    for row, next_row in pairwise(shares):
         assert all(amount <= more for amount, more in zip(row, next_row, strict=True))

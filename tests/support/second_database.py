@@ -83,6 +83,7 @@ PATHS_BY_REASON = {
     "JSON columns": "customers/test_personal_data.py orders/test_events.py",
     "query plans": """
         customers/test_plans.py orders/test_plans.py panel/test_filtered_pagination.py panel/test_search.py
+        refunds/test_tax_plans.py
         panel/test_fulfillment_queue_plans.py
     """,
     "full-text search": """
@@ -108,7 +109,8 @@ PATHS_BY_REASON = {
     "sums of money": """
         model
         orders/test_editing.py orders/test_histories.py orders/test_orders.py orders/test_transactions.py
-        panel/test_refund_report.py panel/test_sales.py panel/test_sales_report.py refunds/test_refunds.py
+        panel/test_refund_report.py panel/test_sales.py panel/test_sales_report.py panel/test_tax_report.py
+        refunds/test_refunds.py refunds/test_tax_lines.py refunds/test_tax_report.py
         refunds/test_golden_rest.py::test_random_splits_add_up_through_rest
     """,
     "the nightly checks' SQL": "orders/test_repair_candidates.py fulfillment/test_stock_model.py",

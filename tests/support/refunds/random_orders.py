@@ -129,7 +129,9 @@ def check_refunded_taxes(order: RandomOrder, refund: JsonObject) -> None:
     rows = (*refund["refund_line_items"], *refund["refund_shipping_lines"], *refund["duties"])
     taxes = [tax for row in rows for tax in row["tax_lines"]]
     order.expect(add_up_taxes(refund["tax_lines"]), add_up_taxes(taxes), "taxes of a refund")
-    order.expect([tax for tax in taxes if Decimal(tax["price"]) < 0 or get_amount(tax["price_set"]) < 0], [], "negative")
+    order.expect(
+        [tax for tax in taxes if Decimal(tax["price"]) < 0 or get_amount(tax["price_set"]) < 0], [], "negative"
+    )
 
 
 def create_random_order(run: RefundRun, *, most_lines: int = 3) -> RandomOrder | None:
