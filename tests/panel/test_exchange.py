@@ -17,12 +17,13 @@ from apps.imports_exports.domain import exports, imports
 from apps.imports_exports.models import Export, Import
 from apps.orders.models import Order
 from tests.support import factories
-from tests.support.api_client import Response
+from tests.support.api_client import ApiClient, Response
 from tests.support.databases.event_triggers import drop_event_triggers
 from tests.support.factories.catalog import make_product
 from tests.support.factories.orders import make_order
 from tests.support.panel.client import Panel, PanelWith, read_stream
 from tests.support.panel.pages import run_latest_job, upload_file
+from tests.support.types import JsonObject
 
 pytestmark = pytest.mark.usefixtures("media_root", "in_shop")
 
@@ -343,3 +344,48 @@ def test_audit_log_exports_are_in_english_for_everyone(owner_client: Panel) -> N
 
     event = Event.objects.get(subject_type="imports_exports.export", subject_id=export.pk)
     assert event.subject_label.startswith("Orders of ")
+
+
+def test_refunds_are_exported_with_a_row_per_tax(
+    admin_client_with: PanelWith, api: ApiClient, other_shop: Shop
+) -> None:
+    taxes = [{"title": "GST", "rate": "0.05"}, {"title": "QST", "rate": "0.09975"}]
+    body = {
+        "line_items": [{"title": "Mug", "price": "10.00", "quantity": 2, "tax_lines": taxes}],
+        "shipping_lines": [{"title": "Post", "price": "4.00", "tax_lines": taxes[:1]}],
+        "shipping_address": {"country_code": "CA", "province_code": "QC"},
+        "presentment_currency": "EUR",
+        "exchange_rate": "0.9",
+        "financial_status": "paid",
+    }
+    order = api.post("orders.json", {"order": body}).json()["order"]
+    unit = {"line_item_id": order["line_items"][0]["id"], "quantity": 1}
+    parts: JsonObject = {"refund_line_items": [unit], "shipping": {"full_refund": True}, "note": "=1+1"}
+    for refund in ({**parts, "transactions": [{"amount": "15.70"}]}, {"transactions": [{"amount": "1.00"}]}):
+        response = api.post(f"orders/{order['id']}/refunds.json", {"refund": {"currency": "USD", **refund}})
+        assert response.status_code == 201, response.json()
+    panel = admin_client_with("orders", "export_orders")
+    assert "Export…" in panel.get("refunds_refund_changelist").content.decode()
+
+    files = {}
+    for file_format in ("csv", "jsonl"):
+        export = make_export(panel, kind="refunds", format=file_format)
+        link = panel.get("imports_exports_export_change", export.pk).context["link"]
+        files[file_format] = read_stream(panel.http.get(link)).decode("utf-8-sig")
+
+    rows = list(csv.DictReader(io.StringIO(files["csv"])))
+    amounts = ("refunded", "items", "shipping", "duties", "total_tax", "presentment_total_tax")
+    cells = [
+        [row[name] for name in ("order_name", *amounts, "tax_title", "tax_rate", "tax", "presentment_tax")]
+        for row in rows
+    ]
+    assert cells == [
+        ["#1001", "15.70", "10.00", "4.00", "0.00", "1.70", "1.53", "GST", "0.05", "0.70", "0.63"],
+        ["#1001", *[""] * 6, "QST", "0.09975", "1.00", "0.90"],
+        ["#1001", "1.00", "0.00", "0.00", "0.00", "0.00", "0.00", *[""] * 4],
+    ]
+    others = ("currency", "presentment_currency", "country_code", "province_code", "taxes_included", "note")
+    assert [rows[0][name] for name in others] == ["USD", "EUR", "CA", "QC", "false", "'=1+1"]
+    objects = [orjson.loads(line)["refund"] for line in files["jsonl"].splitlines()]
+    shown = api.get(f"orders/{order['id']}/refunds.json").json()["refunds"]
+    assert [{name: row[name] for name in shown[0]} for row in objects] == shown
