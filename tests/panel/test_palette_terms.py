@@ -22,7 +22,7 @@ ENGLISH = {
     "Sales report": "sales report, revenue, turnover, statistics, analytics",
     "Refunds": "refund, returns, money back, chargeback",
     "Refund report": "refund report",
-    "Tax report": "tax report, vat report, taxes by rate, gst",
+    "Tax report": "tax report, vat report, vat return, gst, bookkeeping",
     "Fulfillment": "shipping, ship, delivery, parcels, packing slip, tracking number, fulfillment",
     "Exports": "export, backup, download, export customers, export orders",
     "Imports": "import, migration, import products, import customers",
@@ -79,7 +79,8 @@ ENGLISH = {
 GERMAN = {
     "Startseite": "startseite, übersicht, dashboard",
     "Bestellungen": "bestellung, bestellungen, aufträge, rechnung, unbezahlt, kanal, verkaufskanal, orders",
-    "Umsatzbericht": "umsatz, einnahmen, statistik, auswertung, steuerbericht",
+    "Umsatzbericht": "umsatz, einnahmen, statistik, auswertung",
+    "Steuerbericht": "steuerbericht, mehrwertsteuerbericht, umsatzsteuervoranmeldung, buchhaltung",
     "Erstattungen": "rückzahlung, erstattung, retoure, rückgabe, storno, geld zurück, refund",
     "Versand": "versand, versenden, lieferung, paket, pakete, lieferschein, sendungsnummer",
     "Exporte": "export, datensicherung, backup, sicherung, herunterladen, kunden exportieren",

@@ -212,7 +212,7 @@ def test_the_order_page_shows_the_refunded_taxes(admin_client_with: PanelWith, a
 
     for page in (panel.get("orders_order_change", order["id"]), panel.get("refunds_refund_change", pk)):
         text = " ".join(page.content.decode().split())
-        assert "Refunded taxes: GST 5 %: 0.50 USD (0.45 EUR); QST 9.975 %: 1.00 USD (0.90 EUR)" in text
+        assert "Refunded taxes: GST 5%: 0.50 USD (0.45 EUR); QST 9.975%: 1.00 USD (0.90 EUR)" in text
 
 
 def test_sums_are_exact_on_every_database(report_client: Panel, api: ApiClient) -> None:

@@ -41,7 +41,9 @@ def describe_taxes(order: Order, taxes: Iterable[ReadOnlyAttrs]) -> list[str]:
 
 def _describe_tax(order: Order, tax: ReadOnlyAttrs) -> str:
     rate, amount = Decimal(tax["rate"]), formats.format_money(Decimal(tax["price"]), order.currency)
-    title = f"{tax['title']} {format_tax_rate(rate)} %" if rate else tax["title"]
+    title = tax["title"]
+    if rate:
+        title = _("{tax} {rate}%").format(tax=title, rate=format_tax_rate(rate))
     if "presentment_price" in tax:
         converted = formats.format_money(Decimal(tax["presentment_price"]), order.presentment_currency)
         return f"{title}: {amount} ({converted})"

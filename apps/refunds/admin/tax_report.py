@@ -30,7 +30,7 @@ pages.add(
         MenuItem("Sales", "percent", 17, gettext_lazy("Tax report")),
         "refunds_refund_taxes",
         lambda request: has_permission(request, REPORT),
-        pgettext_lazy("search", "taxes by rate, vat report, vat, vat return, sales tax, gst, bookkeeping, accounting"),
+        pgettext_lazy("search", "rates, vat report, vat return, sales tax report, gst, bookkeeping, accounting"),
     )
 )
 _AMOUNTS = ("Sales", "Refunds", "Net")
@@ -65,6 +65,8 @@ _PROVINCE = _Column(
 )
 _TITLE = _Column(gettext_noop("Tax"), lambda tax: tax.title, lambda tax, _span: tax.title)
 _RATE = _Column(gettext_noop("Rate (%)"), lambda tax: tax.rate, lambda tax, _span: format_tax_rate(tax.rate))
+# Tables are sorted by the names of countries and provinces, and by the values of the other columns.
+_REGION = (_COUNTRY, _PROVINCE)
 # The title and the columns of each table, keyed by name.
 _TABLES: Mapping[str, tuple[str, Sequence[_Column]]] = {
     "rates": (gettext_noop("By rate"), (_TITLE, _RATE)),
@@ -119,7 +121,12 @@ def file_view(request: HttpRequest) -> HttpResponse:
 
 def _build_table(name: str, taxes: _Taxes, span: RefundReportRange, currency: str) -> TaxReportTable:
     title, columns = _TABLES[name]
-    rows = _group(taxes, columns)
+    rows = sorted(
+        _group(taxes, columns),
+        key=lambda row: [
+            column.format(row[0], span) if column in _REGION else column.get(row[0]) for column in columns
+        ],
+    )
     return TaxReportTable(
         name=name,
         title=_(title),
