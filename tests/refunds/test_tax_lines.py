@@ -52,10 +52,12 @@ def get_taxes(row: JsonObject) -> dict[str, tuple[Decimal, Decimal]]:
 
 
 def add_up(rows: list[dict[str, tuple[Decimal, Decimal]]]) -> dict[str, tuple[Decimal, Decimal]]:
-    return {
-        title: (sum(row[title][0] for row in rows if title in row), sum(row[title][1] for row in rows if title in row))
-        for title in {title for row in rows for title in row}
-    }
+    sums: dict[str, tuple[Decimal, Decimal]] = {}
+    for row in rows:
+        for title, (price, converted) in row.items():
+            before = sums.get(title, (Decimal(0), Decimal(0)))
+            sums[title] = before[0] + price, before[1] + converted
+    return sums
 
 
 @pytest.mark.parametrize("order_of_parts", list(permutations(range(4))))

@@ -77,7 +77,7 @@ class Books:
             lines.append({**line, "tax_lines": self.draw_taxes(), "duties": duties if random.random() < 0.3 else []})
         shipping = {"title": "Post", "price": self.draw_price(1000), "tax_lines": self.draw_taxes()}
         address = random.choice(ADDRESSES)
-        body = {
+        body: JsonObject = {
             "line_items": lines,
             "shipping_lines": [shipping] if random.random() < 0.7 else [],
             "taxes_included": random.random() < 0.5,
@@ -173,8 +173,8 @@ class Books:
             expected = [row["total_tax_set"] for row in refund["refund_line_items"]]
             expected += [row["tax_amount_set"] for row in refund["duties"]]
             shipping = [row["tax_amount_set"] for row in refund["order_adjustments"]]
-            total = sum(Decimal(row[money]["amount"]) for row in expected)
-            total -= sum(Decimal(row[money]["amount"]) for row in shipping)
+            total = sum((Decimal(row[money]["amount"]) for row in expected), Decimal(0))
+            total -= sum((Decimal(row[money]["amount"]) for row in shipping), Decimal(0))
             assert sum(Decimal(tax["price_set"][money]["amount"]) for tax in refund["tax_lines"]) == total
 
 

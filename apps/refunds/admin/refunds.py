@@ -106,11 +106,11 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     @extra_view("taxes/", name="taxes")
     def tax_report_view(self, request: HttpRequest) -> HttpResponse:
         base = {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self}
-        return tax_report.report_view(request, base)
+        return tax_report.tax_report_view(request, base)
 
     @extra_view("taxes/file/", name="taxes_file")
     def tax_report_file_view(self, request: HttpRequest) -> HttpResponse:
-        return tax_report.file_view(request)
+        return tax_report.tax_file_view(request)
 
     @row_view("change/", VIEW, name="change")
     def detail_view(self, request: HttpRequest, refund: Refund) -> HttpResponse:

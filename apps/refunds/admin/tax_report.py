@@ -80,7 +80,7 @@ _TABLES: Mapping[str, tuple[str, Sequence[_Column]]] = {
 _Taxes = Mapping[TaxKey, TaxAmounts]
 
 
-def report_view(request: HttpRequest, base: Context) -> HttpResponse:
+def tax_report_view(request: HttpRequest, base: Context) -> HttpResponse:
     """Return the report page. ``base`` is the template context shared by all admin pages."""
     require_permission(request, REPORT)
     form = TaxReportForm.from_query(request, step="month")
@@ -103,7 +103,7 @@ def report_view(request: HttpRequest, base: Context) -> HttpResponse:
     return TemplateResponse(request, "panel/refunds/tax_report.html", {**base, "title": _("Tax report"), **context})
 
 
-def file_view(request: HttpRequest) -> HttpResponse:
+def tax_file_view(request: HttpRequest) -> HttpResponse:
     """Return the table that the query parameter ``table`` selects, as CSV."""
     require_permission(request, REPORT)
     form, name = TaxReportForm.from_query(request, step="month"), request.GET.get("table", "details")

@@ -91,7 +91,7 @@ def _check_unrestocked_quantities() -> Iterator[str]:
 
 
 def _check_tax_lines() -> Iterator[str]:
-    """Yield a message for each refund whose taxes by rate do not add up to the taxes of its parts.
+    """Yield a message for each refund with taxes by rate that do not add up to the taxes of its parts.
 
     Read-only shops are left out, because the taxes of their earlier refunds could not be filled in.
     """
