@@ -12,13 +12,13 @@ from datetime import timedelta
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from django.contrib import admin
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest
 from django.test import Client
 from django.utils import timezone
 from graphql import GraphQLField, get_named_type
@@ -45,8 +45,8 @@ from tests.support.factories.catalog import make_product
 from tests.support.factories.content import make_store_file
 from tests.support.graphql_client import execute
 from tests.support.panel.admin_urls import TABLE
-from tests.support.panel.client import Panel
-from tests.support.panel.one_of_each import Things, make_one_of_each
+from tests.support.panel.client import Panel, send_all
+from tests.support.panel.one_of_each import make_one_of_each
 from tests.support.rest.routes import get_all_routes
 from tests.support.subtests import Subtests
 from tests.support.types import JsonObject
@@ -59,6 +59,8 @@ TERM = MARK[:4]
 MODELS: tuple[type[ShopOwned], ...] = (Delivery, Export, Import, BulkEdit, StoreFile)
 PREFIXES = tuple(f"{model._meta.app_label}_{model._meta.model_name}_" for model in MODELS)
 PAGES = [name for name, row in TABLE.items() if name.startswith(PREFIXES) and row.about and row.lets]
+# The arguments of the URL of an object, by kind.
+Ids = dict[str, tuple[Any, ...]]
 # A refused request spends the form's key, is recorded, and changes the user's last shop.
 TRACES = {"events.Event", "staff.User", "staff.SentForm"}
 YESTERDAY = (timezone.now() - timedelta(days=1)).isoformat(timespec="seconds")
@@ -73,11 +75,11 @@ class World:
     there: Panel
     api: ApiClient
     foreign_api: ApiClient
-    own: Things
-    foreign: Things
+    own: Ids
+    foreign: Ids
 
 
-def make_objects(shop: Shop, user: User, mark: str) -> Things:
+def make_objects(shop: Shop, user: User, mark: str) -> Ids:
     with shop_scope(shop):
         export = Export(shop=shop, kind="customers", format="csv", user=user, key=f"{mark}key", state="ready")
         export.expires_at = timezone.now() + timedelta(days=1)
@@ -118,7 +120,7 @@ def world(shop: Shop, other_shop: Shop, media_root: Path) -> World:
         things.append({**rows, "subscription": (subscription.pk,), "delivery": (delivery.pk,)})
     here, there = Panel(user, shop), Panel(user, other_shop)
     here.get(), there.get()
-    return World(here, there, *clients, *things)
+    return World(here, there, clients[0], clients[1], things[0], things[1])
 
 
 def send(panel: Panel, method: str, address: str, data: JsonObject | None = None) -> Response:
@@ -127,8 +129,7 @@ def send(panel: Panel, method: str, address: str, data: JsonObject | None = None
         response = panel.http.post(address, {"form_key": key, **(POSTED if data is None else data)})
     else:
         response = getattr(panel.http, method)(address)
-    if isinstance(response, StreamingHttpResponse):
-        response.streaming_content = [response.getvalue()]
+    send_all(response)
     return response
 
 
@@ -168,7 +169,7 @@ def test_a_saved_view_of_another_shop_is_not_found(world: World, data: JsonObjec
     assert snapshot_database()["staff.SavedView"] != before
 
 
-def list_searches(panel: Panel, foreign: Things) -> Iterator[str]:
+def list_searches(panel: Panel, foreign: Ids) -> Iterator[str]:
     """Yield URLs that list or search objects. Their queries name objects of the other shop, by ID or by ``TERM``."""
     delivery = Delivery._base_manager.get(pk=foreign["delivery"][0])
     for prefix in PREFIXES:
@@ -248,7 +249,7 @@ def test_actions_of_lists_take_no_row_of_another_shop(world: World) -> None:
     assert effective >= {"delete_selected", "edit_selected", "export_selected", "send_again"}
 
 
-def run_job(shop: Shop, task: str, actor: str, **arguments: object) -> Job:
+def run_job(shop: Shop, task: str, actor: str, **arguments: Any) -> Job:
     with shop_scope(shop):
         job = queue.enqueue(task, actor=actor, **arguments)
         queue.run_job(job.key)
@@ -270,7 +271,7 @@ def run_job(shop: Shop, task: str, actor: str, **arguments: object) -> Job:
 )
 def test_a_job_leaves_objects_of_another_shop_alone(world: World, task: str, argument: str, kind: str) -> None:
     assert task in tasks
-    tables = {model._meta.label for model in (*MODELS, Product)}
+    tables = {Product._meta.label, *(model._meta.label for model in MODELS)}
     before, path = snapshot_database(), Export._base_manager.get(pk=world.foreign["export"][0]).path
 
     run_job(world.here.shop, task, f"staff:{world.here.user.pk}", **{argument: world.foreign[kind][0]})
@@ -305,7 +306,7 @@ BODIES: dict[str, JsonObject] = {
 }
 
 
-def fill(route: str, subscription: Things, delivery: Things) -> str:
+def fill(route: str, subscription: Ids, delivery: Ids) -> str:
     path = route.split(" ")[1].replace("<subscription_id>", str(subscription["subscription"][0]))
     owner = "delivery" if "deliveries/" in route else "subscription"
     return path.replace("<id>", str((delivery if owner == "delivery" else subscription)[owner][0]))
@@ -373,7 +374,7 @@ def list_fields_with_ids() -> Iterator[tuple[str, str, GraphQLField]]:
 FIELDS = {name: (operation, field) for operation, name, field in list_fields_with_ids()}
 
 
-def build_document(name: str, kinds: Things) -> tuple[str, JsonObject]:
+def build_document(name: str, kinds: Ids) -> tuple[str, JsonObject]:
     """Return a document that passes the IDs of all kinds of objects, one after the other, and its variables."""
     operation, field = FIELDS[name]
     ids = [

@@ -46,5 +46,11 @@ class RowDeleted(DomainError):
         super().__init__(NOT_FOUND)
 
 
+class AccessEnded(DomainError):
+    """Raised when the calling app was uninstalled in the meantime. The REST API responds as for a revoked token."""
+
+    status = 401
+
+
 class TransitionRefused(DomainError):
     """Raised when the current status does not allow the transition."""

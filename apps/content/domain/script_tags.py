@@ -17,9 +17,17 @@ from apps.core.media.storage import StorageFailed
 from apps.core.tenancy.models import Installation
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
+from apps.shops.domain.app_installation import lock_active
 
 
+@transaction.atomic(savepoint=False)
 def create_script_tag(installation: Installation, attrs: Attrs, *, actor: str, at: datetime) -> ScriptTag:
+    """Create a script tag.
+
+    Raises:
+        NotInstalled: The app was uninstalled in the meantime.
+    """
+    lock_active(installation.app_id)
     tag = ScriptTag.objects.create(shop_id=installation.shop_id, app_id=installation.app_id, **attrs)
     record_event("script_tags/create", tag, actor=actor, at=at)
     return tag

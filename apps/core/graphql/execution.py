@@ -7,6 +7,7 @@ from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOpe
 from strawberry.types.execution import ExecutionResult
 
 from apps.core.db.transient_errors import is_disk_full, is_transient_db_error
+from apps.core.exceptions import AccessEnded
 from apps.core.graphql.caller import Caller
 from apps.core.graphql.errors import THROTTLED, format_errors, get_unexpected_error, graphql_error
 from apps.core.graphql.schema import get_schema
@@ -23,7 +24,7 @@ def execute_document(
     result = _execute(query, variables, operation, caller)
     for error in result.errors or ():
         defect = get_unexpected_error(error)
-        if defect is not None and (is_transient_db_error(defect) or is_disk_full(defect)):
+        if defect is not None and _is_for_rest(defect):
             raise defect
     body: dict[str, Any] = {}
     if result.errors:
@@ -31,6 +32,11 @@ def execute_document(
     if result.data is not None or not result.errors:
         body["data"] = result.data
     return {**body, "extensions": result.extensions or {}}
+
+
+def _is_for_rest(defect: Exception) -> bool:
+    """Return True for errors that the REST API reports with an HTTP status: outages, and access that has ended."""
+    return is_transient_db_error(defect) or is_disk_full(defect) or isinstance(defect, AccessEnded)
 
 
 def _execute(query: str, variables: dict[str, Any] | None, operation: str | None, caller: Caller) -> ExecutionResult:

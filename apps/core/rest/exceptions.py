@@ -24,13 +24,14 @@ from apps.core.db.transient_errors import (
     is_read_only_shop_error,
     is_transient_db_error,
 )
-from apps.core.exceptions import DomainError, RowDeleted
+from apps.core.exceptions import AccessEnded, DomainError, RowDeleted
 from apps.core.i18n.error_messages import NOT_FOUND
 
 logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/json; charset=utf-8"
 BASE = "base"
+UNAUTHORIZED = "[API] Invalid API key or access token (unrecognized login or wrong password)"
 
 
 class ApiError(Exception):
@@ -138,6 +139,7 @@ def _integrity_response(exc: IntegrityError) -> HttpResponse:
 _RESPONSES: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ...] = (
     (ApiError, lambda exc: render_error(exc.errors, exc.status, headers=exc.headers, detail=exc.detail)),
     (RowDeleted, lambda exc: render_error(NOT_FOUND, 404)),
+    (AccessEnded, lambda exc: render_error(UNAUTHORIZED, 401)),
     (DomainError, lambda exc: render_error(exc.errors, exc.status, headers=exc.headers)),
     (ModelValidationError, lambda exc: render_error(_model_messages(exc), 422)),
     (IntegrityError, _integrity_response),

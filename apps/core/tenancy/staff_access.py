@@ -76,6 +76,12 @@ class Member:
         return frozenset(granted) & self.scopes
 
 
+def lock_member(user_id: int, shop: Shop) -> None:
+    """Lock a membership until the transaction ends, so that a removal waits and then revokes the member's new token."""
+    rows = Membership._base_manager.select_for_update(no_key=True).filter(user_id=user_id, shop=shop)
+    rows.order_by("pk").values_list("pk", flat=True).first()
+
+
 def find_member(user_id: int, shop: Shop) -> Member | None:
     """Return the staff member if they currently have access to the shop, or None. Results are never cached."""
     user = User.objects.filter(pk=user_id, is_active=True).first()

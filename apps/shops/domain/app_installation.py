@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from apps.core.db.row_locks import refresh_for_update
 from apps.core.events.recording import record_event
-from apps.core.exceptions import DomainError
+from apps.core.exceptions import AccessEnded, DomainError
 from apps.core.registry import Registry
 from apps.core.tenancy.access_scopes import UnknownScope, parse_scopes
 from apps.core.tenancy.models import AccessToken, App, Installation, Shop
@@ -34,7 +34,7 @@ class AppRetired(DomainError):
     pass
 
 
-class NotInstalled(DomainError):
+class NotInstalled(AccessEnded):
     pass
 
 
@@ -85,12 +85,8 @@ def install_app(app: App, shop: Shop, *, scopes: str | Iterable[str], actor: str
     except UnknownScope as error:
         raise ScopeUnknown(str(error)) from error
     with shop_scope(shop):
-        installation = Installation.objects.filter(app=app, uninstalled_at=None).first()
-        if installation is None:
-            installation = Installation.objects.create(shop=shop, app=app, scopes=scope_names, created_at=at)
-            # The new row's foreign key locks the app. A concurrent deletion of the app waits or has already committed.
-            if App.objects.filter(pk=app.pk).exclude(retired_at=None).exists():
-                raise AppRetired(_("The app was deleted in the meantime."))
+        installation, is_new = _get_or_create_installation(app, shop, scope_names, at)
+        if is_new:
             record_event("app/installed", installation, actor=actor, at=at)
             _notify_grant_callbacks(installation)
         elif installation.scopes != scope_names:
@@ -100,6 +96,37 @@ def install_app(app: App, shop: Shop, *, scopes: str | Iterable[str], actor: str
             record_event("app/scopes_update", installation, actor=actor, at=at, changes=changes)
             _notify_grant_callbacks(installation)
     return installation
+
+
+def _get_or_create_installation(app: App, shop: Shop, scopes: Sequence[str], at: datetime) -> tuple[Installation, bool]:
+    """Lock the app's installation or create it, and return True for a new row.
+
+    The lock prevents that a row is saved as installed after a concurrent uninstallation. A concurrent installation
+    waits for the unique key and then finds the other row.
+    """
+    active = Installation.objects.select_for_update(no_key=True, of=("self",)).select_related("app", "shop")
+    installation, is_new = active.get_or_create(
+        app=app, uninstalled_at=None, defaults={"shop": shop, "scopes": scopes, "created_at": at}
+    )
+    # The new row's foreign key locks the app. A concurrent deletion of the app waits or has already committed.
+    if is_new and App.objects.filter(pk=app.pk).exclude(retired_at=None).exists():
+        raise AppRetired(_("The app was deleted in the meantime."))
+    return installation, is_new
+
+
+def lock_active(app_id: int) -> None:
+    """Lock the installation of an app in the current shop until the transaction ends.
+
+    Call this function before adding rows that ``uninstall_app`` deletes. Otherwise a concurrent uninstallation could
+    miss the new rows.
+
+    Raises:
+        NotInstalled: The app is not installed.
+    """
+    rows = Installation.objects.select_for_update(no_key=True).filter(app_id=app_id, uninstalled_at=None)
+    # Without an order by the app's name, the query does not lock the app.
+    if not rows.order_by("pk").values_list("pk", flat=True).first():
+        raise NotInstalled(_("The app is not installed."))
 
 
 def _notify_grant_callbacks(installation: Installation) -> None:

@@ -20,7 +20,7 @@ from apps.core.exceptions import DomainError
 from apps.core.tenancy.access_scopes import UnknownScope, drop_implied_scopes, expand_scopes, parse_scopes
 from apps.core.tenancy.models import AccessToken, App, Installation, Shop, get_app_actor, hash_token
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
-from apps.core.tenancy.staff_access import Member, find_member
+from apps.core.tenancy.staff_access import Member, find_member, lock_member
 from apps.shops.domain import app_installation
 from apps.shops.domain.app_secrets import get_valid_secrets, is_valid_secret
 from apps.shops.domain.tokens import issue_token
@@ -254,6 +254,7 @@ def _invalid_code_error() -> OAuthError:
 
 def _grant(app: App, row: AuthorizationCode, at: datetime) -> IssuedToken:
     """Install the app or update its scopes, as the staff member approved, and issue the token."""
+    lock_member(row.user_id, row.shop)
     member = find_member(row.user_id, row.shop)
     if member is None or not member.may_install:
         raise OAuthError(

@@ -20,6 +20,7 @@ from apps.core.tenancy.scope import all_shops_scope
 from apps.core.tenancy.shops import lock_shop
 from apps.core.tenancy.subscriber_version import bump_subscriber_version, bump_subscriber_versions_of_app
 from apps.core.types import ReadOnlyAttrs
+from apps.shops.domain.app_installation import lock_active
 from apps.webhooks.domain import replay, topics
 from apps.webhooks.domain.engine import rate_limits
 from apps.webhooks.domain.engine.dispatcher.notify import notify_after_commit
@@ -63,8 +64,10 @@ def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, ac
     Raises:
         SubscriptionRefused: Values are invalid; the error lists all problems by field.
         TopicScopeMissing: The app lacks the scope that the topic requires.
+        NotInstalled: The app was uninstalled in the meantime.
     """
     shop, app = installation.shop, installation.app
+    lock_active(app.pk)
     subscription = Subscription(shop=shop, app=app, origin=Subscription.Origin.API, created_at=at)
     assign_validated(subscription, values)
     topics.require_topic_scope(installation, subscription.topic)

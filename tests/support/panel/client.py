@@ -31,12 +31,12 @@ class Panel:
 
     def open(self, address: str, **query: Any) -> Response:
         response = self.http.get(address, query)
-        _send_all(response)
+        send_all(response)
         return response
 
     def post(self, name: str, /, *args: object, **data: object) -> Response:
         response = self.http.post(self.url(name, *args), data)
-        _send_all(response)
+        send_all(response)
         return response
 
     def forge(self, name: str, /, *args: object, **data: object) -> Response:
@@ -53,7 +53,7 @@ class Panel:
 PanelWith = Callable[..., Panel]
 
 
-def _send_all(response: HttpResponseBase) -> None:
+def send_all(response: HttpResponseBase) -> None:
     """Read a streamed response to the end, as a server does. The test client would leave the stream open."""
     if isinstance(response, StreamingHttpResponse):
         response.streaming_content = [response.getvalue()]

@@ -21,14 +21,13 @@ from django.utils.crypto import constant_time_compare
 
 from apps.core.db.prepared_sql import execute_prepared
 from apps.core.db.row_locks import run_unless_locked
-from apps.core.rest.exceptions import ApiError
+from apps.core.rest.exceptions import UNAUTHORIZED, ApiError
 from apps.core.tenancy.access_scopes import drop_implied_scopes
 from apps.core.tenancy.models import AccessToken, Installation, Shop, get_app_actor, hash_token
 from apps.core.tenancy.scope import SHOP_ENVIRON_KEY, all_shops_scope
 from apps.core.tenancy.staff_access import find_member
 from apps.core.tenancy.subscriber_version import set_subscriber_version
 
-UNAUTHORIZED = "[API] Invalid API key or access token (unrecognized login or wrong password)"
 _LAST_USED_INTERVAL = timedelta(minutes=10)
 _MAX_TOKEN_LENGTH = 200
 _MAX_CREDENTIALS_LENGTH = 400

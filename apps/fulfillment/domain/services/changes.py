@@ -24,6 +24,7 @@ from apps.fulfillment.models import FulfillmentService, MerchantRequest
 from apps.inventory.domain import locations, movements, stock
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import InventoryLevel, Location, StockMovement
+from apps.shops.domain.app_installation import lock_active
 from apps.webhooks.domain import app_callbacks
 from apps.webhooks.models import Delivery
 
@@ -73,7 +74,12 @@ class DestinationRefused(DomainError):
 
 @transaction.atomic
 def create_service(attrs: Attrs, *, app: App, actor: str, at: datetime) -> FulfillmentService:
-    """Create a service, and a location of the same name in the shop's country."""
+    """Create a service, and a location of the same name in the shop's country.
+
+    Raises:
+        NotInstalled: The app was uninstalled in the meantime.
+    """
+    lock_active(app.pk)
     shop = lock_shop()
     service = FulfillmentService(shop=shop, app=app, created_at=at, **_normalize(attrs))
     handle = build_handle_stem(service.name, "service")
