@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-quick test-pooled environment create-venv check check-types check-others format bench bench-quick bench-bodies bench-million openapi examples soak
+.PHONY: help run test test-quick test-pooled environment create-venv check check-types check-others audit format bench bench-quick bench-bodies bench-million openapi examples soak
 
 ## help: list the targets
 help:
@@ -50,6 +50,10 @@ check-others: environment
 	BACKOFFICE_BEHIND_TLS_PROXY=on $(RUN) manage.py check --deploy --fail-level WARNING
 	$(RUN) manage.py openapi --check
 	$(RUN) manage.py makemessages --check
+
+## audit: look for known vulnerabilities in all locked packages, with the vulnerability service of PyPI
+audit: environment
+	$(RUN) -m tests.support.dependency_audit
 
 ## format: format Python and templates
 format: environment
