@@ -234,6 +234,13 @@ def test_a_copy_is_fresh_for_15_minutes(read: Read, secure_file_server: FileServ
     assert (read(15), len(secure_file_server.requests)) == (b"second()", 2)
 
 
+def test_a_copy_made_by_a_fast_clock_is_not_served_for_longer(read: Read, secure_file_server: FileServer) -> None:
+    read(60)
+    secure_file_server.files["/a.js"] = b"second()"
+
+    assert (read(0), len(secure_file_server.requests)) == (b"second()", 2)
+
+
 def test_the_last_good_copy_is_served_meanwhile(read: Read, secure_file_server: FileServer) -> None:
     read(0)
     secure_file_server.status = 500

@@ -281,6 +281,15 @@ def test_services_are_polled_hourly(service: FulfillmentService, installation: I
     assert (warehouse.requests, PullAttempt.objects.count()) == ([], 0)
 
 
+def test_a_round_planned_by_a_fast_clock_is_not_late(service: FulfillmentService) -> None:
+    make_service(service.app)
+    now = timezone.now()
+
+    begun = [polling.begin_due_rounds(now + timedelta(minutes=minutes)) for minutes in (60, 0, 1, 61)]
+
+    assert begun == [1, 1, 0, 1]
+
+
 def test_late_responses_are_ignored(
     service: FulfillmentService, warehouse: Server, mug: InventoryItem, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -335,7 +335,7 @@ def test_a_delivery_is_sent_again(shop: Shop, installation: Installation) -> Non
         wait_until(lambda: wait_until_settled(shop), {"done": 1}.__eq__)
         (row,) = run_deliveries(shop)
         with shop_scope(shop):
-            assert replay.replay_deliveries([row.pk], at=timezone.now()) == 1
+            assert replay.replay_deliveries([row.pk]) == 1
         first, second = catcher.wait_for(2)
         wait_until(lambda: wait_until_settled(shop), {"done": 1}.__eq__)
 

@@ -107,8 +107,10 @@ def get_cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
 
 def _claim_download(copy: ScriptCopy, at: datetime) -> bool:
     """Return True for exactly one of several concurrent requests, which must then download the script."""
-    is_due = Q(fetched_at=None) | Q(fetched_at__lte=at - COPY_MAX_AGE)
-    claimed = ScriptCopy.objects.filter(is_due, pk=copy.pk, tried_at__lte=at - RETRY_DELAY).update(tried_at=at)
+    # Times in the future were stored while the clock was fast.
+    is_due = Q(fetched_at=None) | Q(fetched_at__lte=at - COPY_MAX_AGE) | Q(fetched_at__gt=at + COPY_MAX_AGE)
+    may_try = Q(tried_at__lte=at - RETRY_DELAY) | Q(tried_at__gt=at + RETRY_DELAY)
+    claimed = ScriptCopy.objects.filter(is_due, may_try, pk=copy.pk).update(tried_at=at)
     return bool(claimed)
 
 

@@ -141,7 +141,8 @@ def _check_rate_limit(at: datetime) -> None:
     if get_current_shop().plan not in LIMITED_PLANS:
         return
     get_for_update(Shop, get_current_shop().pk, no_key=True)
-    recent = Refund.objects.filter(created_at__gt=at - MINUTE).order_by("-created_at")
+    # If the clock was wrong and is set back, do not count refunds of the future until their time comes.
+    recent = Refund.objects.filter(created_at__gt=at - MINUTE, created_at__lt=at + MINUTE).order_by("-created_at")
     recent_times = list(recent.values_list("created_at", flat=True)[:MAX_PER_MINUTE])
     if len(recent_times) == MAX_PER_MINUTE:
         wait = max(math.ceil((recent_times[-1] + MINUTE - at).total_seconds()), 1)

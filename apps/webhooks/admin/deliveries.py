@@ -8,7 +8,6 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
@@ -130,7 +129,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
     @admin.action(description=gettext_lazy("Replay"), permissions=("again",))
     def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
         delivery_ids = list(queryset.values_list("pk", flat=True))
-        sent_count = replay.replay_deliveries(delivery_ids, at=timezone.now())
+        sent_count = replay.replay_deliveries(delivery_ids)
         message = _(
             "{moved} of {number} deliveries are being sent again. "
             "Deliveries that are in progress or were erased can't be sent again."
@@ -161,7 +160,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
 
     @row_view("again/", CHANGE_PERMISSION, post_only=True)
     def again_view(self, request: HttpRequest, delivery: Delivery) -> HttpResponse:
-        if replay.replay_deliveries([delivery.pk], at=timezone.now()):
+        if replay.replay_deliveries([delivery.pk]):
             self.message_user(request, _("The delivery is being sent again."), messages.SUCCESS)
         else:
             message = _("This delivery can't be sent again: it is in progress, or its content was erased.")

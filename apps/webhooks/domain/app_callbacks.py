@@ -12,6 +12,7 @@ import orjson
 from django.conf import settings
 from django.db import transaction
 
+from apps.core.db.clock import get_database_time
 from apps.core.tenancy.models import App
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import ReadOnlyAttrs
@@ -49,7 +50,7 @@ def create_delivery(body: bytes, uri: str, at: datetime, *, shop_id: int, **valu
         endpoint=get_or_create_endpoint(shop_id, uri),
         payload=payload,
         triggered_at=at,
-        next_at=at,
+        next_at=get_database_time(),
         created_at=at,
         **values,
     )

@@ -13,8 +13,8 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
+from apps.core.db.clock import get_database_time
 from apps.core.events.recording import record_event
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_message, define_text
@@ -135,7 +135,7 @@ def run_replay_job(job: Job, **arguments: Any) -> None:
     endpoint = get_or_create_endpoint(get_current_shop().pk, subscription.uri)
     total = job.progress_done + rows.count()
     scheduled_total = job.progress_done
-    start = timezone.now()
+    start = get_database_time()
     while True:
         with transaction.atomic():
             queue.lock_lease(job)
@@ -164,18 +164,18 @@ def _schedule_batch(rows: "QuerySet[Delivery]", endpoint: Endpoint, scheduled_be
 
 
 @transaction.atomic
-def replay_deliveries(deliveries: Collection[int], *, at: datetime) -> int:
+def replay_deliveries(deliveries: Collection[int]) -> int:
     """Send selected deliveries of the current shop immediately, and return the number of deliveries.
 
     Deliveries of a subscription are sent to its current address. Deliveries that are in progress or due are not
     changed. Deliveries that wait for a retry are sent immediately.
     """
     replayable = Delivery.objects.filter(pk__in=deliveries).exclude(payload__body=b"")
-    count = 0
+    count, now = 0, get_database_time()
     addresses = replayable.values_list("subscription", "subscription__uri").order_by("subscription").distinct()
     for pk, uri in list(addresses):
         rows = replayable.filter(subscription=pk)
-        moved: dict[str, Any] = {"next_at": at, "lease_until": None}
+        moved: dict[str, Any] = {"next_at": now, "lease_until": None}
         if uri:
             moved["endpoint"] = get_or_create_endpoint(get_current_shop().pk, uri)
         count += rows.filter(state=Delivery.State.RETRY).update(**moved)
@@ -202,7 +202,7 @@ def resend_delivery(
     topics.require_topic_scope(installation, subscription.topic)
     if subscription.state != Subscription.State.LIVE:
         raise ResendRefused(_NOT_LIVE(state=subscription.state))
-    is_sent = replay_deliveries([delivery.pk], at=at)
+    is_sent = replay_deliveries([delivery.pk])
     delivery.refresh_from_db(fields=("state", "error", "redelivery", "next_at", "finished_at"))
     if not is_sent and delivery.state != Delivery.State.DUE:
         raise ResendRefused(_IN_PROGRESS if delivery.state == Delivery.State.LEASED else _NO_PAYLOAD)

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
+from apps.core.db.clock import get_database_time
 from apps.core.db.prepared_sql import execute_by_index
 from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain.engine.claims import LEASE_SECONDS, Claim, parse_timestamp
@@ -113,13 +114,13 @@ RETURNING id
 
 def share_breaker_state(host: str, *, trips: int, pause: float, error: str) -> None:
     """Share the state of a host's circuit breaker with other processes. If ``trips`` is 0, the breaker has closed."""
-    until = timezone.now() + timedelta(seconds=pause) if trips else None
+    until = get_database_time() + timedelta(seconds=pause) if trips else None
     values = {"trips": trips, "paused_until": until, "last_error": error[:255]}
     Host.objects.update_or_create(name=host, defaults=values)
 
 
 def get_open_breakers() -> dict[str, tuple[int, float]]:
     """Return the open circuit breakers by host, each with its number of trips and the seconds until its pause ends."""
-    now = timezone.now()
+    now = get_database_time()
     rows = Host.objects.filter(paused_until__gt=now).values_list("name", "trips", "paused_until")
     return {name: (trips, (until - now).total_seconds()) for name, trips, until in rows if until is not None}
