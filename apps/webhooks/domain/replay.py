@@ -170,7 +170,10 @@ def replay_deliveries(deliveries: Collection[int]) -> int:
     Deliveries of a subscription are sent to its current address. Deliveries that are in progress or due are not
     changed. Deliveries that wait for a retry are sent immediately.
     """
-    replayable = Delivery.objects.filter(pk__in=deliveries).exclude(payload__body=b"")
+    # With the lock, the updates below see the result of a concurrent replay.
+    locked = Delivery.objects.filter(pk__in=deliveries).select_for_update(no_key=True).order_by("pk")
+    locked_ids = list(locked.values_list("pk", flat=True))
+    replayable = Delivery.objects.filter(pk__in=locked_ids).exclude(payload__body=b"")
     count, now = 0, get_database_time()
     addresses = replayable.values_list("subscription", "subscription__uri").order_by("subscription").distinct()
     for pk, uri in list(addresses):
@@ -204,5 +207,6 @@ def resend_delivery(
         raise ResendRefused(_NOT_LIVE(state=subscription.state))
     is_sent = replay_deliveries([delivery.pk])
     delivery.refresh_from_db(fields=("state", "error", "redelivery", "next_at", "finished_at"))
-    if not is_sent and delivery.state != Delivery.State.DUE:
+    # Another request may have sent the delivery again at the same time, so that it waits already.
+    if not is_sent and delivery.state not in {Delivery.State.DUE, Delivery.State.RETRY}:
         raise ResendRefused(_IN_PROGRESS if delivery.state == Delivery.State.LEASED else _NO_PAYLOAD)
