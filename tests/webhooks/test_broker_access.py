@@ -1,19 +1,16 @@
-"""AMQP endpoints: an app reaches neither another app's messages nor a server or credentials of its choice."""
-
-import json
+"""AMQP endpoints: an app chooses neither a server nor credentials. ``test_queues.py`` tests the routing keys."""
 
 import pytest
 from pytest_django import Settings
 
 from apps.core.tenancy.models import Installation, Shop
 from apps.core.tenancy.scope import shop_scope
-from apps.webhooks.domain.engine.transports.amqp import AmqpTransport
 from apps.webhooks.models import Subscription
 from tests.support import factories
 from tests.support.api_client import ApiClient, get_errors
 from tests.support.graphql_client import get_data
 from tests.support.panel.client import Panel
-from tests.support.webhooks import make_delivery, make_subscription
+from tests.support.webhooks import make_delivery
 
 SECRET = "pw-of-the-broker"
 BROKER = f"amqp://operator:{SECRET}@127.0.0.1:1/hooks?exchange=shop-events"
@@ -88,18 +85,3 @@ def test_credentials_are_shown_to_no_app_and_no_staff(client: ApiClient, shop: S
     for page in pages:
         for secret in (SECRET, "operator", "shop-events", "127.0.0.1:1"):
             assert secret not in page.content.decode()
-
-
-def test_the_routing_key_begins_with_the_app(shop: Shop, other_shop: Shop) -> None:
-    """Check that apps and shops with the same address publish to different keys, whatever key an app chooses."""
-    apps = [factories.make_installation(place) for place in (shop, shop, other_shop)]
-    transport = AmqpTransport({"warehouse": BROKER})
-    keys = []
-    for installation in apps:
-        uri = f"amqp://warehouse/{apps[0].app_id}.orders"
-        subscription = make_subscription(installation, uri)
-        keys.append(transport.get_routing_key(installation.app_id, subscription.uri))
-
-    assert keys == [f"{installation.app_id}.{apps[0].app_id}.orders" for installation in apps]
-    assert len(set(keys)) == 3
-    assert json.dumps(keys)

@@ -15,7 +15,7 @@ from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.models import Attempt, Delivery
 from backoffice.configuration import env
-from tests.support import services
+from tests.support import factories, services
 from tests.support.databases.proxy import Fault, Proxy
 from tests.support.timing import wait_until
 from tests.support.types import Json
@@ -96,6 +96,19 @@ def test_a_message_holds_what_a_request_would(shop: Shop, installation: Installa
     signed = b64encode(hmac.new(secret, body, hashlib.sha256).digest()).decode()
     assert message.headers["X-Platform-Hmac-Sha256"] == signed
     assert (attempt.outcome, attempt.status, attempt.excerpt) == ("ok", None, "")
+
+
+def test_an_app_publishes_to_no_key_of_another_app(
+    shop: Shop, installation: Installation, broker: BrokerExchange
+) -> None:
+    victim = factories.make_installation(shop, ["read_content"])
+    broker.bind(f"{victim.app_id}.#")
+    make_subscription(installation, f"amqp://warehouse/{victim.app_id}.blogs.new")
+
+    attempt = fail_one_attempt(shop)
+
+    assert attempt.error == "no queue is bound to the routing key"
+    assert broker.queue.get(no_ack=True) is None
 
 
 def test_refused_messages_are_retried(shop: Shop, installation: Installation, broker: BrokerExchange) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.backups.domain import create_restore, manifests
+from apps.backups.domain.disk_space import report_full_disk
 from apps.core.exceptions import DomainError
 
 
@@ -20,7 +21,8 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: Any) -> None:
         folder: Path = options["folder"]
         try:
-            manifest = manifests.read_manifest(folder) if options["check"] else create_restore.create_backup(folder)
+            with report_full_disk():
+                manifest = manifests.read_manifest(folder) if options["check"] else create_restore.create_backup(folder)
         except DomainError as error:
             raise CommandError(error.sentence) from None
         size = sum(part.size for part in manifest.parts.values()) / 1024 / 1024

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from apps.backups.domain.disk_space import report_full_disk
 from apps.backups.domain.shop_archive import export
 from apps.core.exceptions import DomainError
 
@@ -28,9 +29,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         try:
-            manifest = export.export_shop(
-                options["domain"], options["archive"], refresh=options["refresh"], final=options["final"]
-            )
+            with report_full_disk():
+                manifest = export.export_shop(
+                    options["domain"], options["archive"], refresh=options["refresh"], final=options["final"]
+                )
         except DomainError as error:
             raise CommandError(error.sentence) from None
         self.stdout.write(

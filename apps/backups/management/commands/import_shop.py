@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from apps.backups.domain.disk_space import report_full_disk
 from apps.backups.domain.shop_archive import import_
 from apps.core.exceptions import DomainError
 
@@ -31,7 +32,8 @@ class Command(BaseCommand):
                 manifest = import_.verify_shop(folder, copy_as=copy_as)
                 self.stdout.write(f"{manifest.rows} rows and {manifest.files} files match the archive.")
                 return
-            manifest, new_files = import_.import_shop(folder, copy_as=copy_as)
+            with report_full_disk():
+                manifest, new_files = import_.import_shop(folder, copy_as=copy_as)
         except DomainError as error:
             raise CommandError(error.sentence) from None
         if copy_as:

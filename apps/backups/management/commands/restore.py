@@ -8,6 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.backups.domain import create_restore
+from apps.backups.domain.disk_space import report_full_disk
 from apps.core.exceptions import DomainError
 
 
@@ -21,7 +22,8 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: Any) -> None:
         """Restore the backup. Exit with code 1 if anything differs."""
         try:
-            manifest = create_restore.restore_backup(options["folder"])
+            with report_full_disk():
+                manifest = create_restore.restore_backup(options["folder"])
         except DomainError as error:
             raise CommandError(error.sentence) from None
         self.stdout.write(
