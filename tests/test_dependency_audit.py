@@ -1,4 +1,4 @@
-"""Tests of ``make audit``. They need no internet: a local proxy stands for the vulnerability service."""
+"""Tests of ``make audit``. They need no internet: a local proxy replaces the vulnerability service."""
 
 import json
 import ssl

@@ -155,7 +155,7 @@ def test_deliveries_that_staff_and_apps_send_are_due_at_once(
 
 @pytest.mark.postgres
 @jumps
-def test_a_replay_by_a_worker_with_a_wrong_clock_is_due_at_once(
+def test_a_replay_by_a_worker_with_a_wrong_clock_is_on_time(
     shop: Shop, installation: Installation, hours: int
 ) -> None:
     delivery = make_delivery(installation, state="dead")
