@@ -18,6 +18,7 @@ from apps.webhooks.models import Attempt, Delivery, Subscription
 from tests.support import factories
 from tests.support.api_client import ApiClient
 from tests.support.databases.races import run_concurrently, run_unguarded, run_while_uncommitted
+from tests.support.types import JsonObject
 from tests.support.webhooks import create_blogs, make_delivery, make_subscription, run_dispatchers, wait_until_settled
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allow_loopback")]
@@ -83,7 +84,7 @@ def replay_and_send(delivery: Delivery) -> None:
 @pytest.mark.race(control="test_a_delivery_is_replayed_twice_without_the_lock")
 @pytest.mark.parametrize("values", [{"state": "done", "attempts": 1}, {"state": "held", "attempts": 0}], ids=str)
 def test_a_replay_leaves_a_delivery_that_another_replay_sends(
-    shop: Shop, installation: Installation, values: dict[str, object]
+    shop: Shop, installation: Installation, values: JsonObject
 ) -> None:
     delivery = make_delivery(installation, **values)
 
