@@ -11,7 +11,7 @@ from apps.core.jobs import queue
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import App, Installation, Shop
 from apps.core.tenancy.scope import shop_scope
-from apps.demo.webhook_receiver import WebhookReceiver
+from apps.demo.webhook_receiver import WebhookReceiver, verify_signatures
 from apps.shops.domain import app_secrets
 from apps.webhooks.domain import replay
 from apps.webhooks.models import Attempt, Delivery, Subscription
@@ -140,20 +140,18 @@ def test_every_webhook_verifies_while_the_secret_is_replaced(shop: Shop, install
 def test_a_webhook_after_the_rotation_verifies_with_old_and_new_secret(shop: Shop, installation: Installation) -> None:
     app = App.objects.get(pk=installation.app_id)
     old, new = app.api_secret, app_secrets.rotate_secret(app, at=timezone.now())
-    receivers = [WebhookReceiver([secret]) for secret in (old, new)]
 
-    with receivers[0] as knows_old, receivers[1] as knows_new, run_dispatchers(count=2):
-        for catcher in (knows_old, knows_new):
-            make_subscription(installation, catcher.url)
+    # Without secrets, the receiver accepts every request.
+    with WebhookReceiver() as catcher, run_dispatchers(count=2):
+        make_subscription(installation, catcher.url)
         create_blogs(shop, 20)
-        assert [len(catcher.wait_for(20)) for catcher in (knows_old, knows_new)] == [20, 20]
-        assert wait_until_settled(shop, seconds=60) == {"done": 40}
+        caught = list(catcher.wait_for(20))
+        assert wait_until_settled(shop, seconds=60) == {"done": 20}
 
-    assert all(request.verified == {"X-Hmac-Sha256": True, "webhook-signature": True} for request in knows_old.requests)
-    # ``X-…-Hmac-Sha256`` has room for one signature: that of the old secret.
-    assert all(
-        request.verified == {"X-Hmac-Sha256": False, "webhook-signature": True} for request in knows_new.requests
-    )
+    results = [[verify_signatures(item.headers, item.body, [secret]) for item in caught] for secret in (old, new)]
+    # ``X-…-Hmac-Sha256`` contains a single signature: that of the old secret.
+    assert results[0] == [{"X-Hmac-Sha256": True, "webhook-signature": True}] * 20
+    assert results[1] == [{"X-Hmac-Sha256": False, "webhook-signature": True}] * 20
 
 
 @pytest.mark.parametrize("how", ["revoked", "no grace period"])
