@@ -1,5 +1,5 @@
 from collections.abc import Mapping
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import partial
 
 from django.conf import settings
@@ -8,6 +8,7 @@ from django.utils.translation import gettext_noop
 
 from apps.core.events.models import Event
 from apps.core.events.topics import Topic, topics
+from apps.core.money import format_decimal
 from apps.core.rest.openapi.schemas import build_resource_schema
 from apps.core.rest.reading.query_plans import get_read_plan
 from apps.core.rest.render_context import RenderContext
@@ -18,6 +19,7 @@ from apps.customers.api.customers import CustomerSerializer
 from apps.customers.domain import personal_data
 from apps.customers.domain.customers import TAGS_ADDED, TAGS_REMOVED
 from apps.customers.domain.lookup import MERGE_TOPIC as MERGED
+from apps.customers.domain.lookup import PURCHASING_SUMMARY
 from apps.customers.domain.privacy_webhooks import DATA_REQUEST, REDACT
 from apps.customers.models import Customer
 
@@ -49,11 +51,10 @@ def _render_account(instance: Model, version: str) -> Attrs:
 def _render_tags(instance: Model, version: str) -> Attrs:
     assert isinstance(instance, Customer)
     assert instance.tags_changed_at is not None
-    moment = instance.tags_changed_at.astimezone(UTC).isoformat(timespec="milliseconds")
     return {
         "customerId": f"gid://{settings.BRAND}/Customer/{instance.pk}",
         "tags": list(instance.event_tags),
-        "occurredAt": moment.replace("+00:00", "Z"),
+        "occurredAt": _format_moment(instance.tags_changed_at),
     }
 
 
@@ -88,6 +89,38 @@ def _merge_schema(version: str) -> Schema:
             "errors": {"type": "array", "items": {"type": "object"}},
         }
     )
+
+
+def _render_purchasing_summary(instance: Model, version: str) -> Attrs:
+    customer, shop = Customer.objects.get(pk=instance.pk), get_current_shop()
+    last = customer.last_order_id
+    return {
+        "customerId": f"gid://{settings.BRAND}/Customer/{customer.pk}",
+        "numberOfOrders": customer.orders_count,
+        "amountSpent": {
+            "amount": format_decimal(customer.total_spent, shop.currency),
+            "currencyCode": shop.currency,
+        },
+        "lastOrderId": f"gid://{settings.BRAND}/Order/{last}" if last else None,
+        "occurredAt": _format_moment(customer.updated_at),
+    }
+
+
+def _purchasing_summary_schema(version: str) -> Schema:
+    text: Schema = {"type": "string"}
+    return _object_schema(
+        {
+            "customerId": text,
+            "numberOfOrders": {"type": "integer"},
+            "amountSpent": _object_schema({"amount": {"type": "string", "format": "decimal"}, "currencyCode": text}),
+            "lastOrderId": {"type": ["string", "null"]},
+            "occurredAt": {"type": "string", "format": "date-time"},
+        }
+    )
+
+
+def _format_moment(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _get_merge_example() -> Customer | None:
@@ -178,6 +211,16 @@ for name, label in (
             is_cumulative=True,
         )
     )
+topics.add(
+    Topic(
+        name=PURCHASING_SUMMARY,
+        scopes=SCOPES,
+        render=_render_purchasing_summary,
+        get_schema=_purchasing_summary_schema,
+        label=gettext_noop("Customer's orders or spending changed"),
+        example=Customer,
+    )
+)
 label = gettext_noop("Another customer merged into this one")
 topics.add(
     Topic(

@@ -62,7 +62,7 @@ def test_an_event_arrives_signed_with_the_headers_of_the_interface(shop: Shop, i
     (attempt,) = get_attempts(shop)
     event = delivery.event
     assert event is not None
-    moment = event.created_at.isoformat().replace("+00:00", "Z")
+    moment = event.created_at.isoformat(timespec="microseconds").replace("+00:00", "Z")
     assert caught.verified == {"X-Hmac-Sha256": True, "webhook-signature": True}
     assert json.loads(caught.body) == (event.payload or {})["2026-07"]
     assert {name: value for name, value in caught.headers.items() if name.startswith("X-")} == {
@@ -73,6 +73,7 @@ def test_an_event_arrives_signed_with_the_headers_of_the_interface(shop: Shop, i
         "X-Platform-Webhook-Id": str(delivery.key),
         "X-Platform-Triggered-At": moment,
         "X-Platform-Event-Id": str(event.group),
+        "X-Platform-Sequence": str(event.pk),
         "X-Platform-Name": "mine",
     }
     assert caught.headers["webhook-id"] == str(delivery.key)

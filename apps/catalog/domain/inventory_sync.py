@@ -12,11 +12,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.catalog.domain.options import COLUMNS
+from apps.catalog.domain.stock_updates import tell_products
 from apps.catalog.models import Product, Variant
 from apps.core.db.compiled_queries import CompiledQuery, bind_ids, get_any_operator
 from apps.core.db.lookups import MIN_TRIGRAM_LENGTH, in_materialized
 from apps.core.db.prepared_sql import StatementCall
-from apps.core.db.statement_batches import StatementBatch, should_change_together
+from apps.core.db.statement_batches import StatementBatch, collect_statements, should_change_together
 from apps.core.events.recording import EventInput, has_audience, record_secondary_events
 from apps.core.models import create_version
 from apps.core.tenancy.scope import get_current_shop
@@ -60,6 +61,7 @@ def sync_inventory_quantities(deltas: Mapping[int, int], *, batch: StatementBatc
             batch.add(StatementCall(_ADD, [deltas[item_id], now, shop_id, item_id]))
     if has_audience(IN_STOCK) or has_audience(OUT_OF_STOCK):
         batch.add_callback(partial(_record_stock_changes, deltas, actor=actor, at=at))
+    tell_products(sorted(deltas), batch, actor=actor, at=at)
 
 
 def _touch_products(item_ids: Sequence[int], batch: StatementBatch) -> None:
@@ -90,9 +92,11 @@ def _record_stock_changes(deltas: Mapping[int, int], *, actor: str, at: datetime
     record_secondary_events(events, actor=actor, at=at)
 
 
-def touch_products_of_items(item_ids: Sequence[int]) -> None:
-    """Update the versions of the products of these items, for example after a SKU changed."""
+def touch_products_of_items(item_ids: Sequence[int], *, actor: str, at: datetime) -> None:
+    """Update the versions of the products of these items, for example after a SKU changed, and tell apps."""
     Product.objects.filter(pk__in=[pk for (pk,) in _PRODUCTS.fetch(list(item_ids))]).update()
+    with collect_statements() as batch:
+        tell_products(item_ids, batch, actor=actor, at=at)
 
 
 def get_variant_item_names(item_ids: Sequence[int]) -> dict[int, str]:

@@ -11,6 +11,7 @@ from apps.catalog.domain.image_files import delete_files_on_commit
 from apps.catalog.domain.inputs import ProductParts, build_tags, write_tags
 from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.options import build_options
+from apps.catalog.domain.removal_hooks import Removal, notify_removal_listeners
 from apps.catalog.models import Product, ProductImage, ProductOption, ProductTag, Variant
 from apps.core.events.recording import EventInput, apply_changes, record_event, record_events
 from apps.core.handles import build_handle_stem, save_with_handle
@@ -131,8 +132,9 @@ def delete_product(product: Product, *, actor: str, at: datetime) -> None:
     lock_stock(product_id=product.pk, deleting=True)
     collects.lock_collections_of_product(product.pk)
     row = lock_product(product.pk)
-    collects.remove_from_all_collections(row)
+    collects.remove_from_all_collections(row, actor=actor, at=at)
     record_event("products/delete", row, actor=actor, at=at)
+    notify_removal_listeners(Removal(product_ids=[row.pk]), actor=actor)
     items = list(Variant.objects.filter(product=row).values_list("inventory_item_id", flat=True))
     delete_files_on_commit(row.shop_id, list(ProductImage.objects.filter(product=row).values_list("key", flat=True)))
     row.delete()

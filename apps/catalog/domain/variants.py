@@ -18,6 +18,7 @@ from apps.catalog.domain.inputs import OptionInput, VariantInput
 from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.positions import arrange_rows, renumber_rows
 from apps.catalog.domain.presentment_prices import merge_fixed_prices
+from apps.catalog.domain.removal_hooks import Removal, notify_removal_listeners
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
 from apps.core.events.recording import record_event
 from apps.core.exceptions import DomainError, RowDeleted
@@ -356,6 +357,7 @@ def _update_variants(rows: Sequence[Variant], before: _StoredValues) -> None:
 def _delete_variants(rows: Sequence[Variant], *, actor: str, at: datetime) -> None:
     if not rows:
         return
+    notify_removal_listeners(Removal(variant_ids=[row.pk for row in rows]), actor=actor)
     delete_rows(rows)
     inventory.delete_items([row.inventory_item_id for row in rows], actor=actor, at=at)
 

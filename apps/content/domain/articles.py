@@ -12,7 +12,13 @@ from django.db.models import Count, Max
 from apps.content.domain.article_images import ArticleImage
 from apps.content.models import Article, ArticleTag, ArticleVersion, Blog
 from apps.core.db.row_locks import get_for_update, refresh_for_update
-from apps.core.events.recording import apply_changes, compute_changes, record_event
+from apps.core.events.recording import (
+    EventInput,
+    apply_changes,
+    compute_changes,
+    record_event,
+    record_secondary_events,
+)
 from apps.core.handles import build_handle, find_free_handle
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
@@ -47,7 +53,7 @@ def create_article(
         _set_image(article, image, at)
     article.save()
     if article.tags:
-        _save_tags(article, blog)
+        _save_tags(article, blog, actor=actor, at=at)
     record_event("articles/create", article, actor=actor, at=at)
     metafields.set_metafields(article, list(metafield_drafts), actor=actor, at=at)
     return article
@@ -87,7 +93,7 @@ def update_article(
     if changes:
         article.save(update_fields=changed | (IMAGE_FIELDS if "image" in changes else set()))
         if "tags" in changes:
-            _save_tags(article, blog)
+            _save_tags(article, blog, actor=actor, at=at)
         record_event("articles/update", article, actor=actor, at=at, changes=changes)
     metafields.set_metafields(article, list(metafield_drafts), actor=actor, at=at)
 
@@ -107,7 +113,7 @@ def delete_article(article: Article, *, actor: str, at: datetime) -> None:
     had_tags = bool(article.tags)
     article.delete()
     if had_tags:
-        _refresh_tags(blog)
+        _refresh_tags(blog, actor=actor, at=at)
 
 
 def list_authors() -> list[str]:
@@ -151,17 +157,18 @@ def _clear_image(article: Article) -> None:
     article.image_width = article.image_height = 0
 
 
-def _save_tags(article: Article, blog: Blog) -> None:
+def _save_tags(article: Article, blog: Blog, *, actor: str, at: datetime) -> None:
     names = {name.casefold(): name for name in article.tags.split(", ") if name}
     ArticleTag.objects.filter(article=article).delete()
     ArticleTag.objects.bulk_create(
         ArticleTag(shop_id=article.shop_id, article=article, blog=blog, name=name, key=key)
         for key, name in names.items()
     )
-    _refresh_tags(blog)
+    _refresh_tags(blog, actor=actor, at=at)
 
 
-def _refresh_tags(blog: Blog) -> None:
+def _refresh_tags(blog: Blog, *, actor: str, at: datetime) -> None:
     text = ", ".join(list_tags(blog_id=blog.pk))
     if text != blog.tags:
         Blog.objects.filter(pk=blog.pk).update(tags=text)
+        record_secondary_events([EventInput("blogs/update", blog)], actor=actor, at=at)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from apps.content.domain import blob_store
 from apps.content.models import Asset, FileContent, Theme
 from apps.core.db.row_locks import refresh_for_update
-from apps.core.events.recording import record_event
+from apps.core.events.recording import EventInput, record_event, record_secondary_events
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import as_message, define_message
 from apps.core.jobs.queue import enqueue
@@ -235,3 +235,4 @@ def _set_published(theme: Theme, *, actor: str, at: datetime) -> None:
     theme.role, theme.publish_when_ready = Theme.Role.MAIN, False
     theme.save(update_fields=["role", "publish_when_ready"])
     record_event("themes/publish", theme, actor=actor, at=at, changes={"role": [before, "main"]})
+    record_secondary_events([EventInput("themes/update", theme)], actor=actor, at=at)

@@ -14,10 +14,11 @@ from django.contrib.auth import hashers
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
+from django.db.models import F
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
-from apps.core.events.recording import record_event
+from apps.core.events.recording import EventInput, record_event, record_secondary_events
 from apps.core.exceptions import DomainError, TransitionRefused
 from apps.core.i18n.error_messages import BLANK, INVALID, too_many
 from apps.core.jobs.queue import enqueue
@@ -103,10 +104,13 @@ def build_activation_url(customer: Customer, nonce: str) -> str:
     return f"{settings.BASE_URL}/account/activate/{get_current_shop().handle}/{customer.pk}/{token}"
 
 
-def _renew_nonce(customer: Customer, *, at: datetime, **columns: str) -> str:
+def _renew_nonce(customer: Customer, *, at: datetime, **columns: object) -> str:
     if get_current_shop().customer_accounts == Shop.CustomerAccounts.DISABLED:
         raise AccountsDisabled(ACCOUNTS_OFF)
     nonce = secrets.token_urlsafe(24)
+    if not columns:
+        # The API does not return the link, so there is nothing to tell to apps.
+        columns = {"updated_at": F("updated_at")}
     updated = Customer.objects.filter(pk=customer.pk, state__in=ACTIVATABLE_STATES).update(
         activation_nonce=nonce, activation_expires_at=at + LINK_LIFETIME, **columns
     )
@@ -138,6 +142,7 @@ def send_invite(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: da
     invitation.nonce = _renew_nonce(customer, at=at, state=State.INVITED)
     invitation.save()
     record_event("customers/invite", customer, actor=actor, at=at)
+    record_secondary_events([EventInput("customers/update", customer)], actor=actor, at=at)
     enqueue("customers.send_invitation", actor=actor, invitation_id=invitation.pk)
     return invitation
 
@@ -206,7 +211,9 @@ def activate_account(customer: Customer, *, password: str, confirmation: str, at
         if not updated:
             raise ActivationLinkInvalid
         customer.refresh_from_db()
-        record_event("customers/enable", customer, actor=f"customer:{customer.pk}", at=at)
+        actor = f"customer:{customer.pk}"
+        record_event("customers/enable", customer, actor=actor, at=at)
+        record_secondary_events([EventInput("customers/update", customer)], actor=actor, at=at)
     return customer
 
 
@@ -244,4 +251,5 @@ def disable_account(customer: Customer, *, actor: str, at: datetime) -> Customer
         raise AccountNotActive(_("The customer has no account."))
     customer.refresh_from_db()
     record_event("customers/disable", customer, actor=actor, at=at)
+    record_secondary_events([EventInput("customers/update", customer)], actor=actor, at=at)
     return customer

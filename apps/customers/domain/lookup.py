@@ -26,6 +26,7 @@ from apps.customers.domain.search_columns import get_address_texts, rebuild_sear
 from apps.customers.models import SEARCH_COLUMNS, Customer
 
 MERGE_TOPIC = "customers/merge"
+PURCHASING_SUMMARY = "customers/purchasing_summary"
 
 
 class BeingErased(DomainError):

@@ -82,8 +82,9 @@ def create_fulfillment(
     for units in selected.values():
         for line, count in units.items():
             counts[line.line_item_id] = counts.get(line.line_item_id, 0) + count
+    lines = _count_fulfilled(order, counts)
     record_event("fulfillments/create", fulfillment, actor=actor, at=at)
-    update_line_items(order, counts, actor=actor, at=at)
+    update_order_status(order, lines, actor=actor, at=at)
     if notify:
         tracks.enqueue_shipping_confirmation(fulfillment, actor=actor)
     return fulfillment
@@ -145,14 +146,15 @@ def _fulfill(fulfillment: Fulfillment, selected: Mapping[FulfillmentOrder, LineQ
     FulfillmentLine.objects.bulk_create(fulfillment_lines)
 
 
-def update_line_items(order: Order, counts: dict[int, int], *, actor: str, at: datetime) -> None:
+def _count_fulfilled(order: Order, counts: Mapping[int, int]) -> list[LineItem]:
+    """Add fulfilled quantities, keyed by line item id, to the line items. Return all line items of the order."""
     lines = selectors.get_line_items(order)
     changed_lines = [line for line in lines if counts.get(line.pk)]
     for line in changed_lines:
         line.fulfilled_quantity += counts[line.pk]
         line.fulfillable_quantity -= counts[line.pk]
     LineItem.objects.bulk_update(changed_lines, ["fulfilled_quantity", "fulfillable_quantity"])
-    update_order_status(order, lines, actor=actor, at=at)
+    return lines
 
 
 def update_order_status(order: Order, lines: Sequence[LineItem], *, actor: str, at: datetime) -> None:

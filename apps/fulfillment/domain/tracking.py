@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.core.events.recording import record_event
+from apps.core.events.recording import EventInput, record_event, record_secondary_events
 from apps.core.exceptions import DomainError, RowDeleted, TransitionRefused
 from apps.core.jobs.queue import enqueue
 from apps.core.types import ReadOnlyAttrs
@@ -83,9 +83,10 @@ def lock_fulfillment(fulfillment: Fulfillment) -> Fulfillment:
     return row
 
 
-def increase_order_version(order: Order) -> None:
-    """Increase the order's version, because the order's JSON contains the fulfillments."""
+def touch_order(order: Order, *, actor: str, at: datetime) -> None:
+    """Update the order's timestamp and version, and tell apps, because the order's JSON contains the fulfillments."""
     order.save(update_fields=["version"])
+    record_secondary_events([EventInput("orders/updated", order)], actor=actor, at=at)
 
 
 @transaction.atomic
@@ -97,8 +98,8 @@ def update_tracking(
         raise NotTrackable(_("A canceled fulfillment cannot be tracked"))
     if set_tracking(row, tracking):
         row.save(update_fields=["tracking_numbers", "tracking_urls", "tracking_company"])
-        increase_order_version(row.order)
         record_event("fulfillments/update", row, actor=actor, at=at)
+        touch_order(row.order, actor=actor, at=at)
     if notify:
         enqueue_shipping_confirmation(row, actor=actor)
     return row
@@ -147,6 +148,6 @@ def _update_shipment_status(row: Fulfillment, *, actor: str, at: datetime) -> No
         return
     before, row.shipment_status = row.shipment_status, status
     row.save(update_fields=["shipment_status"])
-    increase_order_version(row.order)
     changes = {"shipment_status": [before, status]}
     record_event("fulfillments/update", row, actor=actor, at=at, changes=changes)
+    touch_order(row.order, actor=actor, at=at)

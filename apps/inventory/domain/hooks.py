@@ -54,8 +54,12 @@ class StockListener(Protocol):
         """Handle changes to total quantities, given as ``{item id: delta}``."""
 
 
-# A function that handles changed columns of items, such as the SKU.
-ItemListener = Callable[[Sequence[int]], None]
+class ItemListener(Protocol):
+    """A function that handles changed columns of items, such as the SKU."""
+
+    def __call__(self, item_ids: Sequence[int], *, actor: str, at: datetime) -> None:
+        """Handle changes to items, given by their ids in order."""
+
 
 stock_listeners = Registry[str, StockListener]("stock listeners")
 item_listeners = Registry[str, ItemListener]("item listeners")
@@ -72,6 +76,6 @@ def notify_stock_listeners(
                 listener(changed, batch=current_batch, actor=actor, at=at)
 
 
-def notify_item_listeners(item_ids: Sequence[int]) -> None:
+def notify_item_listeners(item_ids: Sequence[int], *, actor: str, at: datetime) -> None:
     for listener in item_listeners.values():
-        listener(sorted(item_ids))
+        listener(sorted(item_ids), actor=actor, at=at)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.core.db.row_locks import get_for_update, refresh_for_update
-from apps.core.events.recording import apply_changes, record_event
+from apps.core.events.recording import EventInput, apply_changes, record_event, record_secondary_events
 from apps.core.exceptions import DomainError, TransitionRefused
 from apps.core.registry import Registry
 from apps.core.tenancy.models import Shop
@@ -48,7 +48,7 @@ def create_location(*, actor: str, at: datetime, **fields: object) -> Location:
     location.full_clean()
     location.save()
     if shop.primary_location_id is None and not location.legacy:
-        _make_primary(shop, location)
+        _make_primary(shop, location, actor=actor, at=at)
     record_event("locations/create", location, actor=actor, at=at)
     return location
 
@@ -100,8 +100,9 @@ def deactivate_location(location: Location, *, actor: str, at: datetime) -> Loca
     _set_active(location, active=False)
     if shop.primary_location_id == location.pk:
         successor = Location.objects.filter(active=True, legacy=False).order_by("priority", "id").first()
-        _make_primary(shop, successor)
+        _make_primary(shop, successor, actor=actor, at=at)
     record_event("locations/deactivate", location, actor=actor, at=at)
+    record_secondary_events([EventInput("locations/update", location)], actor=actor, at=at)
     return location
 
 
@@ -113,6 +114,7 @@ def activate_location(location: Location, *, actor: str, at: datetime) -> Locati
     _check_location_limit()
     _set_active(location, active=True)
     record_event("locations/activate", location, actor=actor, at=at)
+    record_secondary_events([EventInput("locations/update", location)], actor=actor, at=at)
     return location
 
 
@@ -185,5 +187,6 @@ def _set_active(location: Location, *, active: bool) -> None:
     location.save(update_fields=["active"])
 
 
-def _make_primary(shop: Shop, location: Location | None) -> None:
+def _make_primary(shop: Shop, location: Location | None, *, actor: str, at: datetime) -> None:
     Shop.objects.filter(pk=shop.pk).update(primary_location_id=location.pk if location else None)
+    record_secondary_events([EventInput("shop/update", shop)], actor=actor, at=at)

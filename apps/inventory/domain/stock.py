@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from apps.core.db.compiled_queries import CompiledModelQuery, CompiledQuery
 from apps.core.db.row_locks import refresh_for_update
 from apps.core.db.statement_batches import collect_statements
-from apps.core.events.recording import EventInput, apply_changes, record_events
+from apps.core.events.recording import EventInput, apply_changes, has_audience, record_events
 from apps.core.exceptions import DomainError, RowDeleted
 from apps.core.i18n.error_messages import at_least, at_most
 from apps.core.i18n.messages import define_message
@@ -37,6 +37,7 @@ _NOT_SHARED = define_message(
 )
 
 Reason = StockMovement.Reason
+DISCONNECTED = "inventory_levels/disconnect"
 _LOCK_ITEMS: CompiledQuery[tuple[int]] = CompiledQuery(
     lambda items: (
         InventoryItem.objects.select_for_update(no_key=True).filter(pk__any=items).order_by("pk").values_list("pk")
@@ -155,7 +156,7 @@ def remove_from_location(item: InventoryItem, location: Location, *, actor: str,
 
 def remove_levels(levels: Sequence[InventoryLevel], *, actor: str, at: datetime) -> None:
     """Delete locked levels, and record the removal of the remaining quantities. See ``remove_from_location``."""
-    record_events([EventInput("inventory_levels/disconnect", level) for level in levels], actor=actor, at=at)
+    record_events([EventInput(DISCONNECTED, level) for level in levels], actor=actor, at=at)
     moves = [StockChange(level.item_id, level.location_id, -level.available) for level in levels if level.available]
     deltas: dict[int, int] = {}
     for move in moves:
@@ -223,7 +224,7 @@ def update_items(requested: Iterable[tuple[InventoryItem, Attrs]], *, actor: str
         return False
     names = {name for _, changes in changed for name in changes}
     InventoryItem.objects.bulk_update([item for item, _ in changed], sorted(names))
-    notify_item_listeners([item.pk for item, _ in changed])
+    notify_item_listeners([item.pk for item, _ in changed], actor=actor, at=at)
     events = [EventInput("inventory_items/update", item, changes) for item, changes in changed]
     record_events(events, actor=actor, at=at)
     return True
@@ -233,6 +234,9 @@ def update_items(requested: Iterable[tuple[InventoryItem, Attrs]], *, actor: str
 def delete_items(item_ids: Sequence[int], *, actor: str, at: datetime) -> None:
     """Delete items with their levels and inventory changes. Rows that refer to the items must already be deleted."""
     items = list(InventoryItem.objects.select_for_update().filter(pk__in=item_ids).order_by("pk"))
+    if has_audience(DISCONNECTED):
+        levels = InventoryLevel.objects.filter(item__in=items).order_by("item_id", "location_id")
+        record_events([EventInput(DISCONNECTED, level) for level in levels], actor=actor, at=at)
     record_events([EventInput("inventory_items/delete", item) for item in items], actor=actor, at=at)
     delete_rows(items)
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from django.db import connection, transaction
 from django.db.models import Count, F, Max, Model, Q, Sum
+from django.utils import timezone
 
 from apps.catalog.models import Product
 from apps.core.db.prepared_sql import execute_prepared
@@ -229,7 +230,7 @@ def repair_customers() -> Iterator[str]:
         wrong = [(row.pk, row.shop) for row, _ in _wrong_customers()]
     for pk, shop in wrong:
         with shop_scope(shop), transaction.atomic():
-            customer_totals.recount_customer_orders(pk)
+            customer_totals.recount_customer_orders(pk, actor="system", at=timezone.now())
         yield f"shop {shop.pk}, customer {pk}: recalculated"
 
 

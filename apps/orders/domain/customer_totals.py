@@ -1,18 +1,19 @@
 """Keep the order count, the spending and the last order of customers up to date.
 
 The values are incremented, because a recount is slow for customers with many orders. ``recount_customer_orders``
-corrects wrong values.
+corrects wrong values. Each change is told to apps, together with the change of the order.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
 
-from apps.core.events.recording import EventInput, record_events
+from apps.core.events.recording import EventInput, has_audience, record_events, record_secondary_events
 from apps.core.tenancy.scope import get_current_shop
+from apps.customers.domain.lookup import PURCHASING_SUMMARY
 from apps.customers.models import NEVER_ORDERED, Customer
 from apps.orders.models import Order
 
@@ -30,14 +31,24 @@ def get_spent_amount(order: Order) -> Decimal:
     return order.net_payment
 
 
-def add_orders_to_customers(orders: Sequence[Order]) -> None:
+def get_customer_events(customers: Iterable[Customer]) -> list[EventInput]:
+    """Return the events of customers with changed totals, or an empty list if no app subscribes to these events."""
+    topics = [topic for topic in ("customers/update", PURCHASING_SUMMARY) if has_audience(topic)]
+    return [EventInput(topic, customer) for customer in customers for topic in topics]
+
+
+def add_orders_to_customers(orders: Sequence[Order]) -> list[Customer]:
+    """Add orders to the totals of their customers. Return the customers, whose events the caller records."""
     if len(orders) > 1:
-        _add_in_bulk(orders)
-    elif (customer := lock_order_customer(orders[0].customer_id)) is not None:
-        Customer.objects.filter(pk=customer.pk).update(**_columns_with_orders(customer, orders))
+        return _add_in_bulk(orders)
+    customer = lock_order_customer(orders[0].customer_id)
+    if customer is None:
+        return []
+    Customer.objects.filter(pk=customer.pk).update(**_columns_with_orders(customer, orders))
+    return [customer]
 
 
-def _add_in_bulk(orders: Sequence[Order]) -> None:
+def _add_in_bulk(orders: Sequence[Order]) -> list[Customer]:
     orders_by_customer: dict[int, list[Order]] = {}
     for order in orders:
         if order.customer_id is not None:
@@ -48,6 +59,7 @@ def _add_in_bulk(orders: Sequence[Order]) -> None:
         for name, value in _columns_with_orders(customer, orders_by_customer[customer.pk]).items():
             setattr(customer, name, value)
     Customer.objects.bulk_update(customers, ["orders_count", "total_spent", *_last_order_columns(None)])
+    return customers
 
 
 def _columns_with_orders(customer: Customer, orders: Sequence[Order]) -> dict[str, Any]:
@@ -69,19 +81,23 @@ def _columns_without_orders(customer: Customer, order_ids: Collection[int], spen
     }
 
 
-def update_total_spent(order: Order, before: Decimal) -> None:
+def update_total_spent(order: Order, before: Decimal, *, actor: str, at: datetime) -> None:
     """Update the customer's spending after a payment or refund. ``before`` is the order's previous spent amount."""
     change = get_spent_amount(order) - before
     customer = lock_order_customer(order.customer_id) if change else None
     if customer is not None:
         # The sum is calculated in Python, because SQLite does not add decimals exactly.
         Customer.objects.filter(pk=customer.pk).update(total_spent=customer.total_spent + change)
+        record_secondary_events(get_customer_events([customer]), actor=actor, at=at)
 
 
-def remove_order_from_customer(order_id: int, spent: Decimal, customer_id: int | None) -> None:
+def remove_order_from_customer(
+    order_id: int, spent: Decimal, customer_id: int | None, *, actor: str, at: datetime
+) -> None:
     customer = lock_order_customer(customer_id)
     if customer is not None:
         Customer.objects.filter(pk=customer.pk).update(**_columns_without_orders(customer, [order_id], spent))
+        record_secondary_events(get_customer_events([customer]), actor=actor, at=at)
 
 
 def get_customer_orders(customer_id: int) -> QuerySet[Order]:
@@ -101,11 +117,16 @@ def move_orders(orders: Sequence[Order], keep_id: int, other_id: int, actor: str
     Customer.objects.filter(pk=keep_id).update(**_columns_with_orders(customers[keep_id], orders))
     Customer.objects.filter(pk=other_id).update(**_columns_without_orders(customers[other_id], ids, spent))
     changes = {"customer_id": [other_id, keep_id]}
-    record_events([EventInput("orders/updated", order, changes) for order in orders], actor=actor, at=at)
+    record_events(
+        [*get_customer_events(customers.values()), *(EventInput("orders/updated", order, changes) for order in orders)],
+        actor=actor,
+        at=at,
+    )
 
 
-def recount_customer_orders(customer_id: int) -> None:
-    if lock_order_customer(customer_id) is None:
+def recount_customer_orders(customer_id: int, *, actor: str, at: datetime) -> None:
+    customer = lock_order_customer(customer_id)
+    if customer is None:
         return
     real = Q(test=False, currency=get_current_shop().currency)
     sums = Order.objects.filter(customer_id=customer_id).aggregate(
@@ -116,6 +137,7 @@ def recount_customer_orders(customer_id: int) -> None:
         total_spent=(sums["paid"] or Decimal(0)) - (sums["refunded"] or Decimal(0)),
         **_last_order_columns(_get_last_order(customer_id)),
     )
+    record_secondary_events(get_customer_events([customer]), actor=actor, at=at)
 
 
 def _get_last_order(customer_id: int) -> Order | None:

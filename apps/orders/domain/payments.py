@@ -331,7 +331,7 @@ def recalculate_order(
     record_event("orders/updated", order, actor=actor, at=at, message=message, changes=changes)
     if before != order.financial_status == Order.FinancialStatus.PAID:
         record_event("orders/paid", order, actor=actor, at=at)
-    customer_totals.update_total_spent(order, spent_before)
+    customer_totals.update_total_spent(order, spent_before, actor=actor, at=at)
     if is_newly_sold:
         count_sold_units(lines)
 

@@ -11,7 +11,7 @@ from typing import Final
 from django.db import models, transaction
 from django.utils.translation import gettext as _
 
-from apps.core.events.recording import apply_changes, record_event
+from apps.core.events.recording import apply_changes, record_event, record_secondary_events
 from apps.core.events.redaction import clear_copies
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK, INVALID, too_long
@@ -108,8 +108,10 @@ def update_order(
         return order
     order.save(update_fields=[*changed, "customer"])
     if order.customer_id != before:
-        customer_totals.remove_order_from_customer(order.pk, customer_totals.get_spent_amount(order), before)
-        customer_totals.add_orders_to_customers([order])
+        spent = customer_totals.get_spent_amount(order)
+        customer_totals.remove_order_from_customer(order.pk, spent, before, actor=actor, at=at)
+        new_customers = customer_totals.add_orders_to_customers([order])
+        record_secondary_events(customer_totals.get_customer_events(new_customers), actor=actor, at=at)
     record_event("orders/updated", order, actor=actor, at=at, changes=changes)
     return order
 
@@ -135,7 +137,8 @@ def delete_order(order: Order, *, actor: str, at: datetime) -> None:
     clear_copies(Order, [order.pk])
     order_id, customer_id, counted = order.pk, order.customer_id, order.units_counted
     order.delete()
-    customer_totals.remove_order_from_customer(order_id, customer_totals.get_spent_amount(order), customer_id)
+    spent = customer_totals.get_spent_amount(order)
+    customer_totals.remove_order_from_customer(order_id, spent, customer_id, actor=actor, at=at)
     if counted:
         payments.count_sold_units(lines, -1)
 

@@ -10,7 +10,7 @@ from django.db.models import F
 from apps.catalog.domain.locks import lock_collection
 from apps.catalog.domain.positions import arrange_rows, renumber_rows
 from apps.catalog.models import Collect, Collection, CustomCollection, Product
-from apps.core.events.recording import record_event
+from apps.core.events.recording import EventInput, record_event, record_secondary_events
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK, MUST_EXIST
 
@@ -80,14 +80,17 @@ def lock_collections_of_product(product_id: int) -> None:
     list(collections.order_by("pk").values_list("pk", flat=True))
 
 
-def remove_from_all_collections(product: Product) -> None:
+def remove_from_all_collections(product: Product, *, actor: str, at: datetime) -> None:
     """Remove a product from all custom collections before it is deleted, and close the gaps in the positions.
 
     The caller must already have locked these collections.
     """
-    for row in Collect.objects.filter(product=product).order_by("collection_id"):
+    events = []
+    for row in Collect.objects.filter(product=product).select_related("collection").order_by("collection_id"):
         _delete_collect(row)
         Collection.objects.filter(pk=row.collection_id).update()
+        events.append(EventInput("collections/update", row.collection))
+    record_secondary_events(events, actor=actor, at=at)
 
 
 def _delete_collect(row: Collect) -> None:

@@ -127,13 +127,15 @@ def _save(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> None:
     _insert_rows(drafts)
     if paid_drafts:
         payments.count_sold_units([line for drafted in paid_drafts for line in drafted.lines])
-    customer_totals.add_orders_to_customers([drafted.order for drafted in drafts])
+    customers_with_orders = customer_totals.add_orders_to_customers([drafted.order for drafted in drafts])
     for drafted in drafts:
         if drafted.parts.metafields:
             metafields.set_metafields(drafted.order, drafted.parts.metafields, actor=actor, at=at)
     for hook in hooks.creation_hooks.values():
         hook([(drafted.order, drafted.parts.other_members) for drafted in drafts], actor=actor, at=at)
-    record_events([event for drafted in drafts for event in _get_events(drafted)], actor=actor, at=at)
+    order_events = [event for drafted in drafts for event in _get_events(drafted)]
+    customer_events = customer_totals.get_customer_events(customers_with_orders)
+    record_events([*customer_events, *order_events], actor=actor, at=at)
     receipts = [drafted.order.pk for drafted in drafts if drafted.parts.send_receipt and drafted.order.email]
     enqueue_many("orders.send_receipt", [{"order_id": pk} for pk in receipts], actor=actor)
 

@@ -49,6 +49,7 @@ class Claim:
         number: The number of the attempt, starting at 1.
         wait_seconds: The seconds since the delivery became due.
         group: The value of ``X-…-Event-Id``.
+        sequence: The value of ``X-…-Sequence``: the id of the event. None if the delivery has no event.
         ordered: True if later deliveries of the same resource wait for this delivery.
         action: ``send``, or ``hold`` or ``cancel`` if the subscription is not live.
     """
@@ -71,6 +72,7 @@ class Claim:
     body: bytes
     domain: str
     group: UUID | None
+    sequence: int | None
     name: str | None
     ordered: bool
     action: str
@@ -82,8 +84,8 @@ _FINAL_TOPICS = ", ".join(f"'{topic}'" for topic in sorted(TOPICS_AFTER_UNINSTAL
 _COLUMNS = f"""
 d.id, d.key, d.shop_id, d.app_id, d.endpoint_id, d.subscription_id, e.uri, d.topic, d.api_version, d.attempts,
 d.redelivery, d.triggered_at, d.payload_id, length(p.body),
-CASE WHEN row_number() OVER (PARTITION BY d.payload_id ORDER BY d.id) = 1 THEN p.body END, h.domain, v."group", s.name,
-d.ordering_key <> '',
+CASE WHEN row_number() OVER (PARTITION BY d.payload_id ORDER BY d.id) = 1 THEN p.body END, h.domain, v."group",
+v.id, s.name, d.ordering_key <> '',
 CASE
   WHEN d.subscription_id IS NULL AND EXISTS (
     SELECT 1 FROM shops_installation i
@@ -245,7 +247,7 @@ def postpone_waiting(endpoints: Sequence[int], kind: AttemptKind) -> int:
 
 def _build_claim(row: Sequence[Any], lease: UUID, kind: AttemptKind, bodies: Mapping[int, bytes]) -> Claim:
     pk, key, shop, app, endpoint, subscription, uri, topic, version, number, redelivery = row[:11]
-    triggered_at, payload, size, _, domain, group, name, ordered, action, waited = row[11:]
+    triggered_at, payload, size, _, domain, group, sequence, name, ordered, action, waited = row[11:]
     return Claim(
         pk=pk,
         lease_token=lease,
@@ -265,6 +267,7 @@ def _build_claim(row: Sequence[Any], lease: UUID, kind: AttemptKind, bodies: Map
         body=bodies[payload],
         domain=domain,
         group=None if group is None else _parse_uuid(group),
+        sequence=sequence,
         name=name,
         ordered=bool(ordered),
         action=action if size is not None else CANCEL,

@@ -34,7 +34,7 @@ def sign_message(secrets_: Sequence[str], message_id: str, timestamp: int, body:
 def _names(brand: str) -> tuple[str, ...]:
     """Return the names of the brand's headers, in the order in which they are sent."""
     words = ("Topic", "Hmac-Sha256", "Shop-Domain", "API-Version", "Webhook-Id", "Triggered-At", "Event-Id")
-    return tuple(f"X-{brand.capitalize()}-{word}" for word in (*words, "Name", "Redelivery"))
+    return tuple(f"X-{brand.capitalize()}-{word}" for word in (*words, "Sequence", "Name", "Redelivery"))
 
 
 def build_headers(claim: Claim, secrets: Sequence[str], timestamp: int) -> dict[str, str]:
@@ -50,7 +50,9 @@ def build_headers(claim: Claim, secrets: Sequence[str], timestamp: int) -> dict[
         secrets=secrets,
         timestamp=timestamp,
     )
-    *_, name, redelivery = _names(settings.BRAND)
+    *_, sequence, name, redelivery = _names(settings.BRAND)
+    if claim.sequence is not None:
+        headers[sequence] = str(claim.sequence)
     if claim.name:
         headers[name] = claim.name
     if claim.redelivery:
@@ -82,7 +84,7 @@ def build_signed_headers(
         shop: domain,
         version: api_version,
         identity: str(key),
-        moment: f"{triggered_at.astimezone(UTC).replace(tzinfo=None).isoformat()}Z",
+        moment: f"{triggered_at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z",
         event: str(group or key),
         "webhook-id": str(key),
         "webhook-timestamp": str(timestamp),

@@ -1,0 +1,27 @@
+from django.db import models
+from django.db.models import Q
+
+from apps.catalog.models.products import Product
+from apps.core.tenancy.shop_owned import ShopOwned
+
+
+class DelayedUpdate(ShopOwned):
+    """When apps may be told again that a product's stock has changed (see ``domain.stock_updates``).
+
+    Attributes:
+        quiet_until: The earliest time of the product's next ``products/update`` event because of stock.
+        is_waiting: True if the stock has changed since the last event.
+    """
+
+    product = models.OneToOneField(Product, on_delete=models.CASCADE, related_name="+")
+    quiet_until = models.DateTimeField()
+    is_waiting = models.BooleanField(default=False)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("quiet_until",), condition=Q(is_waiting=True), name="catalog_delayed_waiting"),
+            models.Index(fields=("shop", "id"), name="catalog_delayed_by_shop"),
+        )
+
+    def __str__(self) -> str:
+        return f"product {self.product_id}"

@@ -1,0 +1,47 @@
+"""Tell apps about orders whose line items show a product or variant that was deleted.
+
+The deletion updates all these orders in one statement. A best seller may be in too many orders to render them in the
+same transaction, so the deletion enqueues jobs in its transaction, and each job records the events of some orders.
+"""
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.catalog.domain.removal_hooks import Removal
+from apps.core.events.recording import EventInput, has_audience, record_secondary_events
+from apps.core.jobs.models import Job
+from apps.core.jobs.queue import enqueue_many
+from apps.orders.models import LineItem, Order
+
+TASK = "orders.record_updates"
+TOPIC = "orders/updated"
+_ORDERS_PER_JOB = 1000
+_BATCH_SIZE = 50
+
+
+def enqueue_updates(removal: Removal, *, actor: str) -> None:
+    """Enqueue events for the orders with these products or variants, if an app subscribes to the events."""
+    if not has_audience(TOPIC):
+        return
+    shows_removed = Q(product_id__in=removal.product_ids) | Q(variant_id__in=removal.variant_ids)
+    order_ids = LineItem.objects.filter(shows_removed).order_by("order_id").values_list("order_id", flat=True)
+    jobs = [{"order_ids": chunk} for chunk in _split(list(order_ids.distinct()), _ORDERS_PER_JOB)]
+    if jobs:
+        enqueue_many(TASK, jobs, actor=actor)
+
+
+def record_updates(job: Job, *, order_ids: Sequence[int]) -> None:
+    """Record ``orders/updated`` for the orders that still exist."""
+    for chunk in _split(order_ids, _BATCH_SIZE):
+        with transaction.atomic():
+            # Without the lock, an event could have an older state but a higher id than another event of the order.
+            orders = Order.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=chunk).order_by("pk")
+            events = [EventInput(TOPIC, order) for order in orders]
+            record_secondary_events(events, actor=job.actor, at=timezone.now())
+
+
+def _split(ids: Sequence[int], size: int) -> list[Sequence[int]]:
+    return [ids[start : start + size] for start in range(0, len(ids), size)]
