@@ -3,7 +3,7 @@
 from apps.catalog.domain.fulfillment_service_choices import service_locations
 from apps.core.rest.resources.nested_rows import NestedRows
 from apps.fulfillment.api.fulfillments import FulfillmentSerializer
-from apps.fulfillment.domain import customer_tracking, order_hooks, restore
+from apps.fulfillment.domain import customer_tracking, order_hooks, restore, tracking
 from apps.fulfillment.domain.services import changes
 from apps.inventory.domain.locations import deactivation_objections
 from apps.orders.api.orders import order_members
@@ -15,6 +15,7 @@ hooks.creation_hooks.add(restore.restore_fulfillments)
 hooks.creation_hooks.add(order_hooks.route_new_orders)
 hooks.cancellation_hooks.add(order_hooks.close_cancelled_order)
 hooks.edit_hooks.add(order_hooks.update_edited_order)
+hooks.line_listeners.add(tracking.record_line_changes)
 order_members.register("fulfillments", NestedRows(FulfillmentSerializer, "fulfillments"))
 status_page_sections.register(customer_tracking.TEMPLATE, customer_tracking.get_tracking_context)
 deactivation_objections.register("fulfillment orders", order_hooks.get_deactivation_objections)

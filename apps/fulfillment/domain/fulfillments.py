@@ -84,6 +84,7 @@ def create_fulfillment(
             counts[line.line_item_id] = counts.get(line.line_item_id, 0) + count
     lines = _count_fulfilled(order, counts)
     record_event("fulfillments/create", fulfillment, actor=actor, at=at)
+    tracks.record_line_changes(counts, actor=actor, at=at, excluded_id=fulfillment.pk)
     update_order_status(order, lines, actor=actor, at=at)
     if notify:
         tracks.enqueue_shipping_confirmation(fulfillment, actor=actor)
@@ -204,6 +205,7 @@ def cancel_fulfillment(fulfillment: Fulfillment, *, actor: str, at: datetime) ->
         moves.claim_reservations(replacement, [item for item in items if item.pk in refulfillable])
     LineItem.objects.bulk_update(items, ["fulfilled_quantity", "fulfillable_quantity", "taken_from"])
     record_event("fulfillments/update", row, actor=actor, at=at, changes={"status": ["success", row.status]})
+    tracks.record_line_changes(fulfilled, actor=actor, at=at, excluded_id=row.pk)
     update_order_status(order, items, actor=actor, at=at)
     return row
 

@@ -1,5 +1,6 @@
 """Set the tracking information of fulfillments, and add and delete tracking events."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
@@ -7,7 +8,7 @@ from urllib.parse import urlsplit
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.core.events.recording import EventInput, record_event, record_secondary_events
+from apps.core.events.recording import EventInput, has_audience, record_event, record_secondary_events
 from apps.core.exceptions import DomainError, RowDeleted, TransitionRefused
 from apps.core.jobs.queue import enqueue
 from apps.core.types import ReadOnlyAttrs
@@ -16,6 +17,7 @@ from apps.fulfillment.models import Fulfillment, FulfillmentEvent
 from apps.orders.domain.selectors import lock_order
 from apps.orders.models import Order
 
+UPDATED = "fulfillments/update"
 SHIPPED_TASK = "fulfillment.send_shipping_confirmation"
 MAX_NUMBERS = 100
 # The maximum length of a tracking number or URL.
@@ -89,6 +91,14 @@ def touch_order(order: Order, *, actor: str, at: datetime) -> None:
     record_secondary_events([EventInput("orders/updated", order)], actor=actor, at=at)
 
 
+def record_line_changes(line_ids: Collection[int], *, actor: str, at: datetime, excluded_id: int | None = None) -> None:
+    """Tell apps about the fulfillments that contain these line items, whose quantities have changed."""
+    if has_audience(UPDATED):
+        rows = Fulfillment.objects.filter(lines__line_item_id__in=list(line_ids)).exclude(pk=excluded_id).distinct()
+        events = [EventInput(UPDATED, row) for row in rows.order_by("pk")]
+        record_secondary_events(events, actor=actor, at=at)
+
+
 @transaction.atomic
 def update_tracking(
     fulfillment: Fulfillment, tracking: Tracking, *, actor: str, at: datetime, notify: bool = False
@@ -98,7 +108,7 @@ def update_tracking(
         raise NotTrackable(_("A canceled fulfillment cannot be tracked"))
     if set_tracking(row, tracking):
         row.save(update_fields=["tracking_numbers", "tracking_urls", "tracking_company"])
-        record_event("fulfillments/update", row, actor=actor, at=at)
+        record_event(UPDATED, row, actor=actor, at=at)
         touch_order(row.order, actor=actor, at=at)
     if notify:
         enqueue_shipping_confirmation(row, actor=actor)
@@ -149,5 +159,5 @@ def _update_shipment_status(row: Fulfillment, *, actor: str, at: datetime) -> No
     before, row.shipment_status = row.shipment_status, status
     row.save(update_fields=["shipment_status"])
     changes = {"shipment_status": [before, status]}
-    record_event("fulfillments/update", row, actor=actor, at=at, changes=changes)
+    record_event(UPDATED, row, actor=actor, at=at, changes=changes)
     touch_order(row.order, actor=actor, at=at)

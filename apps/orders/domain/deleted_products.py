@@ -14,6 +14,7 @@ from apps.catalog.domain.removal_hooks import Removal
 from apps.core.events.recording import EventInput, has_audience, record_secondary_events
 from apps.core.jobs.models import Job
 from apps.core.jobs.queue import enqueue_many
+from apps.orders.domain.hooks import notify_line_listeners
 from apps.orders.models import LineItem, Order
 
 TASK = "orders.record_updates"
@@ -40,7 +41,9 @@ def record_updates(job: Job, *, order_ids: Sequence[int]) -> None:
             # Without the lock, an event could have an older state but a higher id than another event of the order.
             orders = Order.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=chunk).order_by("pk")
             events = [EventInput(TOPIC, order) for order in orders]
-            record_secondary_events(events, actor=job.actor, at=timezone.now())
+            now = timezone.now()
+            record_secondary_events(events, actor=job.actor, at=now)
+            notify_line_listeners(LineItem.objects.filter(order__in=orders).order_by("pk"), actor=job.actor, at=now)
 
 
 def _split(ids: Sequence[int], size: int) -> list[Sequence[int]]:

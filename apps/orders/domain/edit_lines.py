@@ -277,7 +277,9 @@ def edit_lines(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> Ed
     totals.set_totals(order, all_lines, shipping)
     if errors := totals.check_limits(order):
         raise EditRefused(errors)
-    LineItem.objects.bulk_update(sorted({*removed, *discounts}, key=lambda line: line.pk), _LINE_COLUMNS)
+    changed_lines = sorted({*removed, *discounts}, key=lambda line: line.pk)
+    LineItem.objects.bulk_update(changed_lines, _LINE_COLUMNS)
+    hooks.notify_line_listeners(changed_lines, actor=actor, at=at)
     LineItem.objects.bulk_create(added)
     if order.units_counted:
         payments.count_sold_units(added)

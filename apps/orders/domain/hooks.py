@@ -3,14 +3,14 @@
 Each hook runs in the transaction of the change, with the order locked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from apps.core.registry import Registry
 from apps.core.types import ReadOnlyAttrs
 from apps.inventory.domain.movements import StockChange
-from apps.orders.models import Order
+from apps.orders.models import LineItem, Order
 
 
 class CreationHook(Protocol):
@@ -56,11 +56,25 @@ class ErasureHook(Protocol):
     def __call__(self, ids: Sequence[int], *, at: datetime) -> None: ...
 
 
+class LineListener(Protocol):
+    """A function that tells apps about other rows whose JSON contains the changed line items."""
+
+    def __call__(self, line_ids: Collection[int], *, actor: str, at: datetime) -> None: ...
+
+
 creation_hooks = Registry[str, CreationHook]("order creation hooks")
 cancellation_hooks = Registry[str, CancellationHook]("order cancellation hooks")
 edit_hooks = Registry[str, EditHook]("order edit hooks")
 erasure_hooks = Registry[str, ErasureHook]("order erasure hooks")
 refund_hooks = Registry[str, RefundHook]("order refund hooks")
+line_listeners = Registry[str, LineListener]("listeners for changed line items")
+
+
+def notify_line_listeners(lines: Iterable[LineItem], *, actor: str, at: datetime) -> None:
+    """Call the listeners after saved changes to line items of a locked order."""
+    if line_ids := [line.pk for line in lines]:
+        for listener in line_listeners.values():
+            listener(line_ids, actor=actor, at=at)
 
 
 def get_refund_hook() -> RefundHook | None:

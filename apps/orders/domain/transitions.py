@@ -127,6 +127,7 @@ def _release_items(
         if restock:
             line.current_quantity = 0
     LineItem.objects.bulk_update(lines, ["fulfillable_quantity", "current_quantity", "taken_from"])
+    hooks.notify_line_listeners(lines, actor=actor, at=at)
     if restock:
         ShippingLine.objects.filter(order=order).update(is_removed=True)
     totals.set_current_totals(order, lines, get_shipping_lines(order))

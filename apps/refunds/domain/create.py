@@ -27,7 +27,7 @@ from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.inventory.domain import movements
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import StockMovement
-from apps.orders.domain import customer_totals, payments
+from apps.orders.domain import customer_totals, hooks, payments
 from apps.orders.domain.pricing import totals
 from apps.orders.domain.selectors import lock_order
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
@@ -228,6 +228,7 @@ def _save_refund(
         ["refunded_quantity", "unrestocked_quantity", "current_quantity", "fulfillable_quantity", "taken_from"],
     )
     _save_shipping_and_duties(refund, result, at=at)
+    hooks.notify_line_listeners({refund_line.line for refund_line in refund_lines}, actor=actor, at=at)
     RefundLineItem.objects.bulk_create(
         RefundLineItem(
             shop=refund.shop,

@@ -12,7 +12,8 @@ import orjson
 from django.db.models import Model
 from django.utils import timezone
 
-from apps.catalog.domain.stock_updates import QUIET, record_waiting_updates
+from apps.catalog.domain.stock_updates import record_waiting_updates
+from apps.catalog.models import DelayedUpdate
 from apps.core.events.models import Event
 from apps.core.events.recording import audiences
 from apps.core.events.topics import topics
@@ -27,8 +28,8 @@ VERSION = "2026-07"
 # The time of the last change with microseconds, which the rendered times do not have.
 MOVED_AT = "updated_at in the database"
 _CHANGES = ("update", "updated")
-# An app learns of changes to these resources from other topics: each move of a fulfillment order has its own.
-_ANY_TOPIC = {"fulfillment_orders"}
+# These resources have no topic for changes as such. Only the payloads of their events are checked.
+_WITHOUT_CHANGE_TOPIC = {"fulfillment_orders"}
 _DELETIONS = ("delete", "disconnect")
 
 
@@ -60,8 +61,6 @@ class Family:
         }
 
     def get_change_topics(self) -> set[str]:
-        if self.name in _ANY_TOPIC:
-            return {f"{self.name}/{verb}" for verb in self.verbs}
         return {f"{self.name}/{verb}" for verb in self.verbs if verb in _CHANGES}
 
 
@@ -78,7 +77,7 @@ def get_families() -> list[Family]:
         example = shown[0].example
         if name in prefixes:
             families.append(Family(name, Metafield, verbs, prefixes[name]))
-        elif isinstance(example, type) and ({*_CHANGES, "create"} & {*verbs} or name in _ANY_TOPIC):
+        elif isinstance(example, type) and ({*_CHANGES, "create"} & {*verbs} or name in _WITHOUT_CHANGE_TOPIC):
             families.append(Family(name, example, verbs))
     return families
 
@@ -115,6 +114,8 @@ def find_untold(before: Copy, after: Copy, events: list[Event]) -> list[str]:
             wanted = {f"{family.name}/{verb}" for verb in family.verbs if verb in _DELETIONS}
         elif before[key] == after[key]:
             wanted = set()
+        if family.name in _WITHOUT_CHANGE_TOPIC:
+            wanted = set()
         if wanted and not wanted & events_of_row.keys():
             changed = sorted(
                 name
@@ -134,10 +135,11 @@ def find_untold(before: Copy, after: Copy, events: list[Event]) -> list[str]:
 def run_waiting_work(shop: Shop) -> None:
     """Run the jobs of the shop that are due, and record the updates that wait for the end of their quiet period."""
     with shop_scope(shop):
-        keys = list(
-            Job.objects.filter(state=Job.State.WAITING, due_at__lte=timezone.now()).values_list("key", flat=True)
-        )
+        due = Job.objects.filter(state=Job.State.WAITING, due_at__lte=timezone.now()).order_by("pk")
+        keys = list(due.values_list("key", flat=True))
     for key in keys:
         queue.run_job(key)
     with all_shops_scope():
-        record_waiting_updates(timezone.now() + QUIET)
+        now = timezone.now()
+        DelayedUpdate.objects.update(quiet_until=now)
+        record_waiting_updates(now)
