@@ -152,8 +152,10 @@ def test_products_are_fetched_and_kept_in_step(recipes: JsonObject) -> None:
     recipes["sync_products"](mine, since)
     second = set(mine)
     old = {**mine[third], "title": "Old", "updated_at": "2020-01-01T00:00:00+00:00"}
-    recipes["apply_webhook"](mine, "products/update", old)
-    recipes["apply_webhook"](mine, "products/delete", {"id": min(ids)})
+    sequences: dict[int, int] = {}
+    recipes["apply_webhook"](mine, sequences, "products/update", 5, old)
+    recipes["apply_webhook"](mine, sequences, "products/delete", 7, {"id": min(ids)})
+    recipes["apply_webhook"](mine, sequences, "products/update", 6, mine[max(ids)] | {"id": min(ids)})
 
     assert (first, second) == (ids, ids | {third})
     assert mine[third]["title"] == "Bowl"

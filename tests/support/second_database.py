@@ -34,8 +34,8 @@ PATHS_BY_REASON = {
     "dump, restore and move rows with the tools of each database": "backups",
     "leases and claims": """
         bulk_edits/test_bulk_edits.py jobs orders/test_export_parts.py orders/test_import_kills.py
-        refunds/test_kills.py webhooks/engine/test_claims.py webhooks/test_delivery.py
-        webhooks/engine/test_rate_limits.py webhooks/test_queues.py
+        refunds/test_kills.py webhooks/engine/test_claims.py webhooks/test_copies.py webhooks/test_delivery.py
+        webhooks/engine/test_rate_limits.py webhooks/test_queues.py webhooks/test_update_events.py
     """,
     "counters and positions": "catalog/test_collections.py",
     "comparisons and conditions as SQL": """

@@ -49,7 +49,7 @@ NO_FAMILY = {
     *{"product_publications", "returns"},
 }
 CANNOT_HAPPEN = {
-    *{"customer.joined_segment", "customer.left_segment", "customers/purchasing_summary", "orders/link_requested"},
+    *{"customer.joined_segment", "customer.left_segment", "orders/link_requested"},
     *{"fulfillment_orders/line_items_prepared_for_local_delivery", "fulfillment_orders/merged"},
     *{"fulfillment_orders/line_items_prepared_for_pickup", "fulfillment_orders/progress_reported"},
     *{"fulfillment_orders/manually_reported_progress_stopped", "orders/risk_assessment_changed"},
