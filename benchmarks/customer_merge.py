@@ -100,7 +100,7 @@ def _fill(number: int) -> None:
         cursor.execute("SELECT setval(pg_get_serial_sequence('orders_order', 'id'), max(id)) FROM orders_order")
     assert order.customer_id is not None
     with transaction.atomic():
-        customer_totals.recount_customer_orders(order.customer_id)
+        customer_totals.recount_customer_orders(order.customer_id, actor="system", at=timezone.now())
 
 
 def _memory() -> int:

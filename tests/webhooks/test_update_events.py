@@ -1,16 +1,20 @@
 """Tests of events that tell apps about changes to a resource by way of another one: stock, orders, deleted products."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from django.db.models import Model
 from django.utils import timezone
 
 from apps.catalog.domain import products, stock_updates
 from apps.catalog.models import DelayedUpdate, Product, Variant
 from apps.core.events.models import Event
+from apps.core.events.topics import topics
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
 from apps.core.jobs.periodic_tasks import Every
@@ -104,21 +108,20 @@ def test_the_sweep_tells_updates_that_wait(heard_shop: Shop) -> None:
     assert get_told_sales() == [1, 2]
 
 
-def test_an_update_that_fails_does_not_hold_up_others(
-    heard_shop: Shop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_update_that_fails_does_not_hold_up_others(heard_shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
     variants = [make_variant(heard_shop, stock=9, sku=sku) for sku in ("A", "B")]
     for variant in variants:
         sell(variant)
         sell(variant)
-    broken, record = variants[0].product_id, stock_updates.record_secondary_events
+    broken = variants[0].product_id
+    render = topics["products/update"].render_together
+    assert render is not None
 
-    def fail_for_one(inputs: Any, **options: Any) -> None:
-        assert inputs[0].instance.pk != broken, "broken"
-        record(inputs, **options)
+    def fail_for_one(rows: Sequence[Model], version: str) -> Sequence[Mapping[str, object]]:
+        assert rows[0].pk != broken, "broken"
+        return render(rows, version)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(stock_updates, "record_secondary_events", fail_for_one)
+    with patch.dict(topics, {"products/update": replace(topics["products/update"], render_together=fail_for_one)}):
         assert record_waiting_updates(seconds=5) == 1
 
     assert f"product {broken}" in caplog.text
