@@ -1,7 +1,8 @@
 """Periodic tasks and consistency checks of the catalog."""
 
-from apps.catalog.domain import image_cleanup, stock_updates
+from apps.catalog.domain import image_cleanup
 from apps.catalog.domain.consistency_checks import find_wrong_lowest_prices, find_wrong_quantities
+from apps.catalog.domain.notifications import stock_updates
 from apps.core.jobs.consistency_checks import register_check
 from apps.core.jobs.periodic_tasks import Every, periodic_task
 

@@ -1,4 +1,4 @@
-from apps.catalog.domain.removal_hooks import removal_listeners
+from apps.catalog.domain.notifications.removal_hooks import removal_listeners
 from apps.customers.domain.merge import MergePart, merge_parts
 from apps.metafields.domain.owners import OwnerType, owner_types
 from apps.orders.domain import deleted_products

@@ -26,7 +26,7 @@ _DELETIONS = ("delete", "disconnect")
 _OWNERS = {"product_metafields": "products", "customer_metafields": "customers", "order_metafields": "orders"}
 # These resources are deleted with their order.
 _PARTS_OF_ORDERS = {"fulfillments", "refunds"}
-# Objects inside of other resources. Their later changes are told only with their own resource.
+# Objects inside of other resources. Their later changes are reported only with their own resource.
 _INNER_OBJECTS = {
     "refunds": {"refund_line_items", "transactions"},
     "orders": {"customer"},

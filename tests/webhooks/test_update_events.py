@@ -11,7 +11,8 @@ import pytest
 from django.db.models import Model
 from django.utils import timezone
 
-from apps.catalog.domain import products, stock_updates
+from apps.catalog.domain import products
+from apps.catalog.domain.notifications import stock_updates
 from apps.catalog.models import DelayedUpdate, Product, Variant
 from apps.core.events.models import Event
 from apps.core.events.topics import topics
@@ -67,18 +68,18 @@ def record_waiting_updates(seconds: int) -> int:
         return stock_updates.record_waiting_updates(timezone.now() + timedelta(seconds=seconds))
 
 
-def test_a_product_under_load_is_told_at_once_and_then_every_few_seconds(heard_shop: Shop) -> None:
+def test_a_product_under_load_is_reported_every_few_seconds(heard_shop: Shop) -> None:
     variant = make_variant(heard_shop, stock=100)
 
     for second in range(12):
         sell(variant, seconds=second)
 
-    # Only the changes after 0, 5 and 10 seconds were told at once.
+    # Only the changes after 0, 5 and 10 seconds were reported at once.
     assert get_told_sales() == [1, 6, 11]
     assert record_waiting_updates(seconds=14) == 0
     assert record_waiting_updates(seconds=15) == 1
     assert get_told_sales() == [1, 6, 11, 12]
-    # An update that was told late also begins a quiet period.
+    # An update that was reported late also begins a quiet period.
     sell(variant, seconds=16)
     assert get_told_sales() == [1, 6, 11, 12]
     assert record_waiting_updates(seconds=20) == 1

@@ -11,8 +11,8 @@ from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
+from apps.catalog.domain.notifications.stock_updates import tell_products
 from apps.catalog.domain.options import COLUMNS
-from apps.catalog.domain.stock_updates import tell_products
 from apps.catalog.models import Product, Variant
 from apps.core.db.compiled_queries import CompiledQuery, bind_ids, get_any_operator
 from apps.core.db.lookups import MIN_TRIGRAM_LENGTH, in_materialized

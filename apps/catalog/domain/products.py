@@ -10,8 +10,8 @@ from apps.catalog.domain.collections import collects
 from apps.catalog.domain.image_files import delete_files_on_commit
 from apps.catalog.domain.inputs import ProductParts, build_tags, write_tags
 from apps.catalog.domain.locks import lock_product, lock_stock
+from apps.catalog.domain.notifications.removal_hooks import Removal, notify_removal_listeners
 from apps.catalog.domain.options import build_options
-from apps.catalog.domain.removal_hooks import Removal, notify_removal_listeners
 from apps.catalog.models import Product, ProductImage, ProductOption, ProductTag, Variant
 from apps.core.events.recording import EventInput, apply_changes, record_event, record_events
 from apps.core.handles import build_handle_stem, save_with_handle

@@ -16,9 +16,9 @@ from apps.catalog.domain import options, weights
 from apps.catalog.domain.fulfillment_service_choices import get_service_locations
 from apps.catalog.domain.inputs import OptionInput, VariantInput
 from apps.catalog.domain.locks import lock_product, lock_stock
+from apps.catalog.domain.notifications.removal_hooks import Removal, notify_removal_listeners
 from apps.catalog.domain.positions import arrange_rows, renumber_rows
 from apps.catalog.domain.presentment_prices import merge_fixed_prices
-from apps.catalog.domain.removal_hooks import Removal, notify_removal_listeners
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
 from apps.core.events.recording import record_event
 from apps.core.exceptions import DomainError, RowDeleted

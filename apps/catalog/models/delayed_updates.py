@@ -6,7 +6,7 @@ from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class DelayedUpdate(ShopOwned):
-    """When apps may be told again that a product's stock has changed (see ``domain.stock_updates``).
+    """When a product's stock changes may be reported to apps again (see ``domain.notifications.stock_updates``).
 
     Attributes:
         quiet_until: The earliest time of the product's next ``products/update`` event because of stock.

@@ -92,7 +92,7 @@ def touch_order(order: Order, *, actor: str, at: datetime) -> None:
 
 
 def record_line_changes(line_ids: Collection[int], *, actor: str, at: datetime, excluded_id: int | None = None) -> None:
-    """Tell apps about the fulfillments that contain these line items, whose quantities have changed."""
+    """Tell apps about the fulfillments that contain these line items, after their quantities have changed."""
     if has_audience(UPDATED):
         rows = Fulfillment.objects.filter(lines__line_item_id__in=list(line_ids)).distinct().order_by("pk")
         events = [EventInput(UPDATED, row) for row in rows if row.pk != excluded_id]

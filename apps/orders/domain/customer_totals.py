@@ -1,7 +1,7 @@
 """Keep the order count, the spending and the last order of customers up to date.
 
 The values are incremented, because a recount is slow for customers with many orders. ``recount_customer_orders``
-corrects wrong values. Each change is told to apps, together with the change of the order.
+corrects wrong values. Each change is reported to apps, together with the change of the order.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -38,7 +38,7 @@ def get_customer_events(customers: Iterable[Customer]) -> list[EventInput]:
 
 
 def add_orders_to_customers(orders: Sequence[Order]) -> list[Customer]:
-    """Add orders to the totals of their customers. Return the customers, whose events the caller records."""
+    """Add orders to the totals of their customers. Return the customers. The caller records their events."""
     if len(orders) > 1:
         return _add_in_bulk(orders)
     customer = lock_order_customer(orders[0].customer_id)

@@ -1,4 +1,4 @@
-"""Tell apps about orders whose line items show a product or variant that was deleted.
+"""Tell apps about orders with line items that show a deleted product or variant.
 
 The deletion updates all these orders in one statement. A best seller may be in too many orders to render them in the
 same transaction, so the deletion enqueues jobs in its transaction, and each job records the events of some orders.
@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.catalog.domain.removal_hooks import Removal
+from apps.catalog.domain.notifications.removal_hooks import Removal
 from apps.core.events.recording import EventInput, has_audience, record_secondary_events
 from apps.core.jobs.models import Job
 from apps.core.jobs.queue import enqueue_many

@@ -57,7 +57,7 @@ class ErasureHook(Protocol):
 
 
 class LineListener(Protocol):
-    """A function that tells apps about other rows whose JSON contains the changed line items."""
+    """A function that tells apps about other rows with JSON that contains the changed line items."""
 
     def __call__(self, line_ids: Collection[int], *, actor: str, at: datetime) -> None: ...
 

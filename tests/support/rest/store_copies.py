@@ -12,7 +12,7 @@ import orjson
 from django.db.models import Model
 from django.utils import timezone
 
-from apps.catalog.domain.stock_updates import record_waiting_updates
+from apps.catalog.domain.notifications.stock_updates import record_waiting_updates
 from apps.catalog.models import DelayedUpdate
 from apps.core.events.models import Event
 from apps.core.events.recording import audiences
@@ -65,7 +65,7 @@ class Family:
 
 
 def get_families() -> list[Family]:
-    """Return the families of all resources whose changes or creations are told to apps."""
+    """Return the families of all resources with events for creations or changes."""
     prefixes = {owner.topic_prefix: owner.resource for owner in owner_types.values()}
     families = []
     for name in dict.fromkeys(topic.split("/")[0] for topic in topics):

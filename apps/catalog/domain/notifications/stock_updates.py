@@ -1,11 +1,11 @@
 """Tell apps that a product has changed because its stock has changed, but not at each sale of a product under load.
 
-A change is told in its own transaction: by an event ``products/update`` or, if the last such event is less than
+A change is reported in its own transaction: by an event ``products/update`` or, if the last such event is less than
 ``QUIET`` ago, by a waiting ``DelayedUpdate``. A periodic task turns waiting updates into events with the state at that
-time. So each last state is told, however many changes precede it, and a killed process or a lost message only delays
+time. So each last state is reported, however many changes precede it, and a killed process or a lost message only delays
 it. Without subscribers, nothing is recorded.
 
-All writers lock the product before its ``DelayedUpdate``, so an update that is being told does not miss a change.
+All writers lock the product before its ``DelayedUpdate``, so an update that is being reported does not miss a change.
 """
 
 import logging
@@ -59,7 +59,7 @@ def _record_events(rows: Rows, *, actor: str, at: datetime) -> None:
 
 
 def record_waiting_updates(at: datetime) -> int:
-    """Record the events of products whose stock has changed since their last event, if it is long enough ago."""
+    """Record the events of products with stock changes since their last event, if it is long enough ago."""
     waiting = DelayedUpdate.objects.filter(writable_shops(), is_waiting=True, quiet_until__lte=at)
     ids = list(waiting.order_by("quiet_until").values_list("shop_id", "product_id")[:_BATCH_SIZE])
     shops = Shop.objects.in_bulk({shop_id for shop_id, _ in ids})

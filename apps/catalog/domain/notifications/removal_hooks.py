@@ -1,4 +1,4 @@
-"""A hook for apps whose rows show products and variants that are being deleted."""
+"""A hook for apps with rows that show products and variants that are being deleted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
