@@ -122,9 +122,11 @@ def test_apps_and_the_audit_log_receive_both_customers(in_shop: Shop, subscribed
     run_merge(keep, other)
 
     events = Event.objects.filter(pk__gt=last).order_by("pk")
-    topics = [event.topic for event in events]
+    topics = [event.topic for event in events if event.topic.startswith(("customers/", "orders/"))]
+    # Moving the orders changes the totals of both customers.
+    assert sorted(topics[:-4]) == ["customers/purchasing_summary"] * 2 + ["customers/update"] * 2
     expected = ["orders/updated", "customers/delete", "customers/merge", "customers/update"]
-    assert [topic for topic in topics if topic.startswith(("customers/", "orders/"))] == expected
+    assert topics[-4:] == expected
     merged = events.get(topic="customers/merge")
     assert (merged.subject_id, merged.actor) == (keep.pk, "staff:17")
     assert merged.changes == {"merged_customer_id": [other.pk, keep.pk]}
@@ -133,7 +135,7 @@ def test_apps_and_the_audit_log_receive_both_customers(in_shop: Shop, subscribed
     assert payload["admin_graphql_api_customer_deleted_id"].endswith(f"/Customer/{other.pk}")
     assert (payload["status"], payload["errors"]) == ("completed", [])
     assert events.get(topic="customers/delete").changes == {"merged_into_id": [None, keep.pk]}
-    assert get_payload(events.get(topic="customers/update"))["orders_count"] == 2
+    assert get_payload(events.filter(topic="customers/update").latest("pk"))["orders_count"] == 2
     assert get_payload(events.get(topic="orders/updated"))["customer"]["id"] == keep.pk
     assert "anna" not in repr([event.changes for event in events]).lower()
 

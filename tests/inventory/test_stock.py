@@ -38,7 +38,7 @@ BY: Attrs = {"actor": "staff:17", "at": NOON}
 def received_changes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     messages: list[Any] = []
     monkeypatch.setattr(hooks, "stock_listeners", {"test": lambda deltas, **_: messages.append(dict(deltas))})
-    monkeypatch.setattr(hooks, "item_listeners", {"test": lambda ids: messages.append(list(ids))})
+    monkeypatch.setattr(hooks, "item_listeners", {"test": lambda ids, **_: messages.append(list(ids))})
     return messages
 
 

@@ -2,8 +2,8 @@
 
 A change is reported in its own transaction: by an event ``products/update`` or, if the last such event is less than
 ``QUIET`` ago, by a waiting ``DelayedUpdate``. A periodic task turns waiting updates into events with the state at that
-time. So each last state is reported, however many changes precede it, and a killed process or a lost message only delays
-it. Without subscribers, nothing is recorded.
+time. So each last state is reported, however many changes precede it, and a killed process or a lost message only
+delays it. Without subscribers, nothing is recorded.
 
 All writers lock the product before its ``DelayedUpdate``, so an update that is being reported does not miss a change.
 """
