@@ -12,12 +12,8 @@ from django.db import Error, close_old_connections, connections
 from django.http import HttpRequest, parse_cookie
 
 from apps.core.db.transient_errors import RETRY_AFTER
-from apps.core.rest.requests.authentication import (
-    UNAUTHORIZED,
-    get_credentials,
-    get_token_header_key,
-    is_valid_token,
-)
+from apps.core.rest.exceptions import UNAUTHORIZED
+from apps.core.rest.requests.authentication import get_credentials, get_token_header_key, is_valid_token
 from apps.core.tenancy.scope import SHOP_ENVIRON_KEY
 from backoffice.observability.metrics.requests import count_early_error
 from backoffice.server.adapter import Hooks
