@@ -57,6 +57,10 @@ def _money_set(*, required: bool = False) -> ObjectField:
     return ObjectField(sides, required=required, allow_null=not required)
 
 
+def _refunded_taxes() -> ObjectListField:
+    return _rows({"price_set": _money_set(required=True)})
+
+
 _TRANSACTION: dict[str, ApiField] = {
     "id": _id(),
     "parent_id": _id(),
@@ -84,7 +88,12 @@ _REFUND: dict[str, ApiField] = {
     "created_at": _moment(),
     "total_duties_set": _money_set(),
     "duties": _rows(
-        {"duty_id": _id(), "amount_set": _money_set(required=True), "tax_amount_set": _money_set(required=True)}
+        {
+            "duty_id": _id(),
+            "amount_set": _money_set(required=True),
+            "tax_amount_set": _money_set(required=True),
+            "tax_lines": _refunded_taxes(),
+        }
     ),
     "refund_line_items": _rows(
         {
@@ -94,6 +103,7 @@ _REFUND: dict[str, ApiField] = {
             "location_id": _id(),
             "subtotal_set": _money_set(required=True),
             "total_tax_set": _money_set(required=True),
+            "tax_lines": _refunded_taxes(),
         }
     ),
     "refund_shipping_lines": _rows(
@@ -101,6 +111,7 @@ _REFUND: dict[str, ApiField] = {
             "shipping_line_id": _id(),
             "subtotal_amount_set": _money_set(required=True),
             "tax_amount_set": _money_set(),
+            "tax_lines": _refunded_taxes(),
         }
     ),
     "order_adjustments": _rows(

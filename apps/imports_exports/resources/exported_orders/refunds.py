@@ -55,7 +55,13 @@ def _build_line(row: ReadOnlyAttrs, path: str, references: OrderReferences) -> t
         "total_tax": tax,
         "presentment_subtotal": presentment_subtotal,
         "presentment_tax": presentment_tax,
+        "tax_lines": _read_taxes(row, references),
     }
+
+
+def _read_taxes(row: ReadOnlyAttrs, references: OrderReferences) -> list[tuple[Decimal, Decimal | None]]:
+    """Return the refunded amount of each tax. Other files contain only the sum."""
+    return [references.read_amounts(tax["price_set"]) for tax in row.get("tax_lines") or ()]
 
 
 def _build_shipping(refund: ReadOnlyAttrs, path: str, references: OrderReferences) -> list[tuple[int, Attrs]]:
@@ -70,6 +76,7 @@ def _build_shipping(refund: ReadOnlyAttrs, path: str, references: OrderReference
             "tax": tax,
             "presentment_amount": presentment_amount,
             "presentment_tax": presentment_tax,
+            "tax_lines": _read_taxes(row, references),
         }
         shipping.append((line, columns))
     return shipping
@@ -104,6 +111,7 @@ def _build_duty(row: ReadOnlyAttrs, path: str, references: OrderReferences) -> t
         "tax": tax,
         "presentment_amount": presentment_amount,
         "presentment_tax": presentment_tax,
+        "tax_lines": _read_taxes(row, references),
     }
     return line, duty, columns
 

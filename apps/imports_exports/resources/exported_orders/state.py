@@ -79,6 +79,7 @@ def restore_state(body: Body, attrs: ReadOnlyAttrs, parts: OrderParts, location_
         transactions=_build_transactions(values, body, references, attrs),
         presentment=_build_presentment(values, refunds) if references.is_multi_currency else {},
         expected=_build_expected(values),
+        duty_taxes=[_sum_duty_taxes(index, refunds) for index in range(len(lines))],
     )
     parts.fulfillment_status = None
     parts.fulfilled_quantities = ()
@@ -133,6 +134,16 @@ def _build_line(index: int, line: ReadOnlyAttrs, refunds: Sequence[RestoredRefun
         "refunded_duty_tax": sum((row["tax"] for row in duties), ZERO),
         "variant_inventory_management": line.get("variant_inventory_management") or "",
     }
+
+
+def _sum_duty_taxes(index: int, refunds: Sequence[RestoredRefund]) -> dict[int, Decimal]:
+    """Return the refunded taxes of a line's duties, keyed by the index of the duty."""
+    taxes: dict[int, Decimal] = {}
+    for refund in refunds:
+        for position, duty, columns in refund.duties:
+            if position == index:
+                taxes[duty] = taxes.get(duty, ZERO) + columns["tax"]
+    return taxes
 
 
 def _count_fulfilled(line: ReadOnlyAttrs, values: ReadOnlyAttrs) -> int:

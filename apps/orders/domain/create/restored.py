@@ -39,6 +39,7 @@ class OrderState:
             the list is missing, the financial status determines the transactions.
         presentment: Amounts of columns of the order in the presentment currency.
         expected: The values of calculated columns in the file, which the restored order must have.
+        duty_taxes: For each line item, the refunded taxes of its duties, keyed by the index of the duty.
     """
 
     order: ReadOnlyAttrs
@@ -47,6 +48,7 @@ class OrderState:
     transactions: Sequence[ReadOnlyAttrs] | None = None
     presentment: Mapping[str, Decimal] = field(default_factory=dict)
     expected: ReadOnlyAttrs = field(default_factory=dict)
+    duty_taxes: Sequence[Mapping[int, Decimal]] = ()
 
 
 def apply_state(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], state: OrderState) -> None:
@@ -60,6 +62,11 @@ def apply_state(order: Order, lines: Sequence[LineItem], shipping: Sequence[Ship
     for row, columns in [*zip(lines, state.lines, strict=True), *zip(shipping, state.shipping, strict=True)]:
         for name, value in columns.items():
             setattr(row, name, value)
+    for line, taxes in zip(lines, state.duty_taxes, strict=True):
+        line.duties = [
+            {**duty, "refunded_tax": str(taxes[index])} if index in taxes else duty
+            for index, duty in enumerate(line.duties)
+        ]
     errors = {f"line_items.{index}": [_TOO_MANY] for index, line in enumerate(lines) if not _is_possible(line)}
     if errors:
         raise OrderRefused(errors)

@@ -102,6 +102,7 @@ def complete_duties(order: Order, line: LineItem) -> Errors:
                 "country_code_of_origin": (duty.get("country_code_of_origin") or "").upper() or None,
                 "price": str(price),
                 "tax_lines": taxes,
+                **{name: duty[name] for name in ("refunded_tax",) if name in duty},
             }
         )
     line.duties, line.duty = stored_duties, sum_prices(stored_duties)
