@@ -28,7 +28,8 @@ def test_session_reads_its_shop_and_scopes(api_client_factory: Connect, server_s
         server_shop.domain,
         "Europe/Berlin",
     )
-    assert [scope.handle for scope in shopify.AccessScope.find()] == ["read_products", "write_script_tags"]
+    handles = [scope.handle for scope in shopify.AccessScope.find()]
+    assert handles == ["read_products", "read_script_tags", "write_script_tags"]
 
 
 def test_script_tags_are_made_found_changed_and_deleted(all_scopes: None) -> None:

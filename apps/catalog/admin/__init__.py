@@ -9,6 +9,7 @@ from apps.catalog.admin.variants import VariantAdmin
 from apps.catalog.models import (
     Collect,
     CustomCollection,
+    DelayedUpdate,
     ManualPlace,
     Product,
     ProductImage,
@@ -51,5 +52,5 @@ for kind in (CustomCollection, SmartCollection):
             kind,
         )
     )
-# Manual positions are deleted with the product. Staff do not know these rows, so the delete page hides them.
-hidden_models.add(ManualPlace)
+# Deleted with the product. Staff do not know these rows, so the delete page hides them.
+hidden_models.add(DelayedUpdate, ManualPlace)
