@@ -129,7 +129,7 @@ def _serve_api(request: HttpRequest) -> HttpResponse:
     if "Cache-Control" not in headers:
         # Clients may keep a response with a validator, but must check it before each use.
         headers["Cache-Control"] = "private, no-cache" if "ETag" in headers else "no-store"
-        headers["Vary"] = f"X-{brand}-Access-Token"
+        headers["Vary"] = f"X-{brand}-Access-Token, Authorization"
     if response.status_code != HTTPStatus.NOT_MODIFIED:
         headers["Content-Length"] = str(len(response.content))
     if request.method == "HEAD":

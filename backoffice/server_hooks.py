@@ -24,7 +24,8 @@ from backoffice.wsgi_validation import build_error_response, find_error_status, 
 ANONYMOUS_BODY_LIMIT = 64 * 1024
 
 # Only the REST API and the panel accept longer bodies.
-_LARGE_BODY_PREFIXES = ("/admin/", "/s/")
+_PANEL_PREFIX = "/s/"
+_LARGE_BODY_PREFIXES = ("/admin/", _PANEL_PREFIX)
 _MAX_REMEMBERED = 10_000
 
 logger = logging.getLogger(__name__)
@@ -62,11 +63,16 @@ class BackofficeHooks(Hooks):
         """Check the token or the session of a request with a body that is too long for anonymous visitors."""
         close_old_connections()
         try:
-            # A proxy may have a password of its own, which browsers send along with the session.
-            if self._token not in environ and self._has_session(environ):
-                return None if self._is_staff(environ) else self._redirect_to_login(environ)
             _api_key, token = get_credentials(environ)
-            return None if is_valid_token(token) else self._build_error(HTTPStatus.UNAUTHORIZED, UNAUTHORIZED)
+            # A proxy may have a password of its own, which browsers send along with the session.
+            if is_valid_token(token) or (self._has_session(environ) and self._is_staff(environ)):
+                return None
+            is_page = environ["PATH_INFO"].startswith(_PANEL_PREFIX)
+            return (
+                self._redirect_to_login(environ)
+                if is_page
+                else self._build_error(HTTPStatus.UNAUTHORIZED, UNAUTHORIZED)
+            )
         except Error:
             logger.warning("The sender of a large body could not be checked", exc_info=True)
             close_old_connections()
@@ -78,6 +84,8 @@ class BackofficeHooks(Hooks):
         request = HttpRequest()
         sessions = import_module(settings.SESSION_ENGINE)
         request.session = sessions.SessionStore(self._get_session_key(environ))
+        # Django renews or ends some sessions here, but only the view can send the new cookie.
+        request.session.cycle_key = request.session.flush = lambda: None
         return get_user(request).is_authenticated
 
     def _get_session_key(self, environ: Environ) -> str | None:
@@ -109,11 +117,12 @@ class BackofficeHooks(Hooks):
         return None if key is None else self._shops.get(key, key)
 
     def _get_owner_key(self, environ: Environ) -> int | None:
-        """Return a hash of the access token or of the shop in the path, or None if the request has neither."""
-        if token := environ.get(self._token) or environ.get("HTTP_AUTHORIZATION"):
-            return hash(("token", token))
+        """Return a hash of the shop in the path or of the access token, or None if the request has neither."""
         path: str = environ["PATH_INFO"]
-        return hash(("path", path.split("/", 3)[2])) if path.startswith("/s/") else None
+        if path.startswith(_PANEL_PREFIX):
+            return hash(("path", path.split("/", 3)[2]))
+        token = environ.get(self._token) or environ.get("HTTP_AUTHORIZATION")
+        return hash(("token", token)) if token else None
 
     def answered(self, environ: Environ) -> None:
         """Store the shop that Django found for the request."""

@@ -87,7 +87,7 @@ def build_error_response(status: HTTPStatus, errors: str = "") -> tuple[Headers,
         (f"X-{brand}-Shop-Api-Call-Limit", f"0/{settings.RATE_LIMIT_BURST}"),
         ("X-Content-Type-Options", "nosniff"),
         ("Cache-Control", "no-store"),
-        ("Vary", f"X-{brand}-Access-Token"),
+        ("Vary", f"X-{brand}-Access-Token, Authorization"),
     ]
     return headers, orjson.dumps({"errors": errors or status.phrase})
 

@@ -42,6 +42,8 @@ BODY_SILENCE_SECONDS = 8.0
 # by merely announcing large bodies. Bodies of up to SMALL_BODY bytes do not count.
 RECEIVING_BYTES = 512 * 1024 * 1024
 SMALL_BODY = 64 * 1024
+# A piece of a body counts as at least this many bytes, because many short pieces (chunks) take more time than memory.
+LEAST_CHARGE = 2048
 # After an early error, the rest of the body is read and discarded for a while, because a client that is still sending
 # would not receive the response. Unknown senders get less, because even discarding costs CPU time.
 DISCARD_SECONDS = 30.0
@@ -164,11 +166,13 @@ class Adapter:
                 return await _send_response(build_response(*quick), environ, send)
             error = self._hooks.find_error(environ)
             limit = self._hooks.get_body_limit(environ) if is_chunked else int(environ.get("CONTENT_LENGTH") or 0)
-            if limit > SMALL_BODY:
+            if limit > SMALL_BODY and self._hooks.get_body_limit(environ) > SMALL_BODY:
                 refusal = await self._run_in_thread(environ, self._check_sender)
                 is_known = refusal is None
-                if refusal is not None and error is None:
+                if refusal is not None and error is None and not is_chunked:
                     raise Refused(refusal)
+                if refusal is not None and is_chunked:
+                    limit = SMALL_BODY
             if error is not None:
                 raise Refused(self.refuse(error))
             if not limit:
@@ -206,7 +210,8 @@ class Adapter:
             Refused: The body is larger than ``limit``, does not arrive in time, or the process is already receiving too
                 many large bodies.
         """
-        size = 0
+        size = charged = 0
+        released.callback(lambda: self._give_back(charged))
         until = self._loop.time() + BODY_SECONDS
         # Do not close the file here, because a thread may still read it after the client has left.
         spool = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115
@@ -222,10 +227,11 @@ class Adapter:
                     if size > limit:
                         raise Refused(self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE))
                     if limit > SMALL_BODY:
-                        if self._receiving + len(chunk) > RECEIVING_BYTES:
+                        charge = max(len(chunk), LEAST_CHARGE)
+                        if self._receiving + charge > RECEIVING_BYTES:
                             raise Refused(self.refuse(HTTPStatus.SERVICE_UNAVAILABLE))
-                        self._receiving += len(chunk)
-                        released.callback(self._give_back, len(chunk))
+                        self._receiving += charge
+                        charged += charge
                     spool.write(chunk)
                     deadline.reschedule(min(self._loop.time() + BODY_SILENCE_SECONDS, until))
         except TimeoutError:
@@ -302,5 +308,5 @@ async def _discard_body(receive: Receive, most: int) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(DISCARD_SILENCE_SECONDS) as deadline:
             while discarded < most and (message := await receive()).get("more_body"):
-                discarded += len(message["body"])
+                discarded += max(len(message["body"]), LEAST_CHARGE)
                 deadline.reschedule(min(loop.time() + DISCARD_SILENCE_SECONDS, until))

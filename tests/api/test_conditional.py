@@ -181,7 +181,7 @@ def test_responses_say_who_may_store_them(api: ApiClient, path: str) -> None:
         assert (first.status_code, unchanged.status_code) == (200, 304)
         for response in (first, unchanged):
             assert response["Cache-Control"] == "private, no-cache"
-            assert response["Vary"] == "X-Platform-Access-Token"
+            assert response["Vary"] == "X-Platform-Access-Token, Authorization"
 
 
 def test_responses_without_a_validator_are_not_stored(api: ApiClient, path: str) -> None:
@@ -197,4 +197,4 @@ def test_responses_without_a_validator_are_not_stored(api: ApiClient, path: str)
     ]
 
     assert {response["Cache-Control"] for response in responses} == {"no-store"}
-    assert {response["Vary"] for response in responses} == {"X-Platform-Access-Token"}
+    assert {response["Vary"] for response in responses} == {"X-Platform-Access-Token, Authorization"}

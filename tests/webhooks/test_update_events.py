@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from unittest.mock import patch
@@ -55,17 +55,20 @@ def get_told_sales() -> list[int]:
     return [-payload["variants"][0]["inventory_quantity"] for payload in get_payloads("products/update")]
 
 
+START = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
 def sell(*variants: Variant, seconds: int = 0) -> None:
-    """Sell an item of each variant, some seconds after now."""
+    """Sell an item of each variant, some seconds after the start."""
     location = stock.get_primary_location().pk
     moves = [StockChange(variant.inventory_item_id, location, -1) for variant in variants]
-    at = timezone.now() + timedelta(seconds=seconds)
+    at = START + timedelta(seconds=seconds)
     movements.apply_stock_changes(moves, reason=StockMovement.Reason.SALE, actor="system", at=at)
 
 
 def record_waiting_updates(seconds: int) -> int:
     with all_shops_scope():
-        return stock_updates.record_waiting_updates(timezone.now() + timedelta(seconds=seconds))
+        return stock_updates.record_waiting_updates(START + timedelta(seconds=seconds))
 
 
 def test_a_product_under_load_is_reported_every_few_seconds(heard_shop: Shop) -> None:

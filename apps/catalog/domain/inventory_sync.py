@@ -42,7 +42,7 @@ _ADD = (
 )
 _ADD_TOGETHER = """
 UPDATE catalog_variant SET inventory_quantity = inventory_quantity + delta, updated_at = %s
-FROM unnest(%s::bigint[], %s::int[]) AS c (item, delta)
+FROM unnest(%s::bigint[], %s::bigint[]) AS c (item, delta)
 WHERE shop_id + 0 = %s AND inventory_item_id = item
 """
 # The maximum number of products that a search for a common title word includes.

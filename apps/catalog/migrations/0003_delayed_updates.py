@@ -21,8 +21,8 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('quiet_until', models.DateTimeField()),
                 ('is_waiting', models.BooleanField(default=False)),
-                ('product', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='catalog.product')),
-                ('shop', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='shops.shop')),
+                ('product', models.OneToOneField(db_constraint=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='catalog.product')),
+                ('shop', models.ForeignKey(db_constraint=False, db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='shops.shop')),
             ],
             options={
                 'indexes': [models.Index(condition=models.Q(('is_waiting', True)), fields=['quiet_until'], name='catalog_delayed_waiting'), models.Index(fields=['shop', 'id'], name='catalog_delayed_by_shop')],

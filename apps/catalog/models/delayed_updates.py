@@ -13,7 +13,11 @@ class DelayedUpdate(ShopOwned):
         is_waiting: True if the stock has changed since the last event.
     """
 
-    product = models.OneToOneField(Product, on_delete=models.CASCADE, related_name="+")
+    # Without constraints, a former release can delete products and shops, although it does not know this table.
+    shop = models.ForeignKey(
+        "shops.Shop", on_delete=models.CASCADE, related_name="+", editable=False, db_index=False, db_constraint=False
+    )
+    product = models.OneToOneField(Product, on_delete=models.CASCADE, related_name="+", db_constraint=False)
     quiet_until = models.DateTimeField()
     is_waiting = models.BooleanField(default=False)
 

@@ -169,8 +169,8 @@ def _find_problem(cells: list[str], width: int) -> BadRow | None:
         extra = [cell for cell in row[width:] if cell.strip()]
         return BadRow(_WRONG_WIDTH(number=len(cells), width=width), row[:width], extra)
     if any("\x00" in cell for cell in cells):
-        return BadRow(_HAS_NUL, cells)
-    return None if is_valid_text(cells) else BadRow(_NOT_UTF8, cells)
+        return BadRow(_HAS_NUL, [remove_guard(cell) for cell in cells])
+    return None if is_valid_text(cells) else BadRow(_NOT_UTF8, [remove_guard(cell) for cell in cells])
 
 
 def is_valid_text(cells: Iterable[str]) -> bool:

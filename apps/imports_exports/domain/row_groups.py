@@ -42,7 +42,7 @@ class SeparateRows:
 
     def __init__(self) -> None:
         self._rows = open_private_database(
-            "CREATE TABLE separate (line INTEGER PRIMARY KEY, key TEXT, row TEXT)",
+            "CREATE TABLE separate (line INTEGER, key TEXT, row TEXT, PRIMARY KEY (line, key))",
             "CREATE INDEX by_key ON separate (key, line)",
         )
         self._count = 0

@@ -1,5 +1,6 @@
+import re
 from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Unpack
 
 from apps.core.money import convert_amount, convert_parts, format_decimal, format_stored_decimal
@@ -137,16 +138,14 @@ class _AnyText(TextField):
 
 
 class PlainNumberField(TextField):
-    """A decimal number that is stored as text, so that it is rendered exactly as received."""
+    """A decimal number of at most twelve digits before the point, stored as text and rendered exactly as received."""
+
+    _PLAIN = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]+)?", re.ASCII)
 
     def to_internal_value(self, data: object) -> str:
         text = str(data) if isinstance(data, int | Decimal) and not isinstance(data, bool) else data
         value = super().to_internal_value(text)
-        try:
-            is_number = Decimal(value).is_finite()
-        except InvalidOperation:
-            is_number = False
-        if not is_number:
+        if not self._PLAIN.fullmatch(value):
             self.fail("invalid")
         return value
 

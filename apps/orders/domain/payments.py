@@ -327,11 +327,12 @@ def recalculate_order(
     statuses.update_statuses(order, lines, transactions)
     is_newly_sold = mark_units_counted(order)
     order.save(update_fields=[*statuses.STATUS_COLUMNS, "presentment_totals", "units_counted", *columns])
+    # The order's events contain the customer.
+    customer_totals.update_total_spent(order, spent_before, actor=actor, at=at)
     changes = {"financial_status": [before, order.financial_status]} if before != order.financial_status else {}
     record_event("orders/updated", order, actor=actor, at=at, message=message, changes=changes)
     if before != order.financial_status == Order.FinancialStatus.PAID:
         record_event("orders/paid", order, actor=actor, at=at)
-    customer_totals.update_total_spent(order, spent_before, actor=actor, at=at)
     if is_newly_sold:
         count_sold_units(lines)
 

@@ -73,7 +73,16 @@ def audit_packages(packages: Sequence[str]) -> list[Any]:
         name = package.partition("==")[0]
         runs.setdefault(seen[name], []).append(package)
         seen[name] += 1
-    return [entry for run in runs.values() for entry in _run_pip_audit(run)]
+    # Later runs check only other versions of a few packages, so that a service that goes away hides no findings.
+    first, *others = runs.values()
+    entries = _run_pip_audit(first)
+    for run in others:
+        try:
+            entries += _run_pip_audit(run)
+        except ServiceUnavailable as error:
+            named = (package.partition("==") for package in run)
+            entries += [{"name": name, "version": version, "skip_reason": str(error)} for name, _, version in named]
+    return entries
 
 
 def _run_pip_audit(packages: Sequence[str]) -> list[Any]:

@@ -78,7 +78,11 @@ def record_waiting_updates(at: datetime) -> int:
 def _record_waiting_update(product_id: int, at: datetime) -> bool:
     product = Product.objects.select_for_update(no_key=True).filter(pk=product_id).first()
     waiting = DelayedUpdate.objects.filter(product_id=product_id, is_waiting=True)
-    if product is None or not waiting.update(is_waiting=False, quiet_until=at + QUIET):
+    if product is None:
+        # A former release deleted the product.
+        waiting.delete()
+        return False
+    if not waiting.update(is_waiting=False, quiet_until=at + QUIET):
         return False
     record_secondary_events([EventInput(TOPIC, product)], actor="system", at=at)
     return True

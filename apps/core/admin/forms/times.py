@@ -35,12 +35,12 @@ class _ShopTime(_Field):
 
     def _clean_bound_field(self, bound_field: BoundField) -> Any:
         initial = bound_field.initial
-        if isinstance(initial, datetime) and not self.has_changed(initial, bound_field.data):
+        if self.disabled or (isinstance(initial, datetime) and not self.has_changed(initial, bound_field.data)):
             return initial
         return self.clean(bound_field.data)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        return bool(self._get_shown_text(initial) != self._get_shown_text(data))
+        return not self.disabled and bool(self._get_shown_text(initial) != self._get_shown_text(data))
 
     def _get_shown_text(self, value: Any) -> Any:
         raise NotImplementedError

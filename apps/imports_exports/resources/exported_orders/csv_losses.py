@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from apps.core.i18n.messages import define_message
-from apps.core.money import ZERO, round_money, split_amount
+from apps.core.money import MAX_AMOUNT, ZERO, round_money, split_amount
 from apps.core.types import ReadOnlyAttrs
 from apps.imports_exports.domain.rows import Cells, UnreadableCell
 
@@ -65,6 +65,8 @@ def _has_discounts_of_edits(order: ReadOnlyAttrs) -> bool:
         if application["type"] != "discount_code" or application["target_type"] != "line_item":
             continue
         value, total = Decimal(application["value"]), sum(remaining, ZERO)
+        if not 0 <= value < MAX_AMOUNT:
+            return True
         is_percentage = application["value_type"] == "percentage"
         amount = round_money(total * value / 100, currency) if is_percentage else min(value, total)
         parts = split_amount(amount, remaining, currency)

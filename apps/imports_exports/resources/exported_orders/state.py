@@ -188,7 +188,9 @@ def _build_transactions(
             errors[f"transactions.{index}"] = [_PENDING]
         elif is_refund and row["parent"] is None and body.get("transactions") is None:
             errors["transactions"] = [_NO_TRANSACTIONS]
-        if is_refund and row["parent"] is not None and row["status"] in ACTIVE_STATUSES:
+        # ``build_transactions`` refuses other parents.
+        has_parent = row["parent"] is not None and row["parent"] < index
+        if is_refund and has_parent and row["status"] in ACTIVE_STATUSES:
             columns[row["parent"]]["refunded"] += row["amount"]
     if errors:
         raise OrderRefused(errors)

@@ -48,7 +48,7 @@ def find_existing(body: Body, existing: Mapping[str, ExistingProduct]) -> Existi
     to the same handle.
 
     Raises:
-        RowRefused: If the handle in the file can't be kept, and the converted handle belongs to another product.
+        RowRefused: If the converted handle belongs to a product that may be another one.
     """
     handle, old = get_handle(body), get_file_handle(body)
     is_kept = handle == old.lower()
@@ -59,8 +59,8 @@ def find_existing(body: Body, existing: Mapping[str, ExistingProduct]) -> Existi
         if product is None:
             continue
         title = body.get("title")
-        if not title or product.product.title == title:
+        if product.product.title == title or (not title and not is_kept):
             return product
-        if not is_kept:
+        if not title or not is_kept:
             raise RowRefused(_TAKEN(old=old, new=candidate))
     return None
