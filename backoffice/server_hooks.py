@@ -4,6 +4,7 @@ import logging
 from collections.abc import Hashable
 from http import HTTPStatus
 from importlib import import_module
+from typing import Any
 from urllib.parse import quote
 
 from django.conf import settings
@@ -67,12 +68,9 @@ class BackofficeHooks(Hooks):
             # A proxy may have a password of its own, which browsers send along with the session.
             if is_valid_token(token) or (self._has_session(environ) and self._is_staff(environ)):
                 return None
-            is_page = environ["PATH_INFO"].startswith(_PANEL_PREFIX)
-            return (
-                self._redirect_to_login(environ)
-                if is_page
-                else self._build_error(HTTPStatus.UNAUTHORIZED, UNAUTHORIZED)
-            )
+            if environ["PATH_INFO"].startswith(_PANEL_PREFIX):
+                return self._redirect_to_login(environ)
+            return self._build_error(HTTPStatus.UNAUTHORIZED, UNAUTHORIZED)
         except Error:
             logger.warning("The sender of a large body could not be checked", exc_info=True)
             close_old_connections()
@@ -83,9 +81,10 @@ class BackofficeHooks(Hooks):
         """Return True if the cookie of the request belongs to a session of a staff member."""
         request = HttpRequest()
         sessions = import_module(settings.SESSION_ENGINE)
-        request.session = sessions.SessionStore(self._get_session_key(environ))
+        session: Any = sessions.SessionStore(self._get_session_key(environ))
         # Django renews or ends some sessions here, but only the view can send the new cookie.
-        request.session.cycle_key = request.session.flush = lambda: None
+        session.cycle_key = session.flush = lambda: None
+        request.session = session
         return get_user(request).is_authenticated
 
     def _get_session_key(self, environ: Environ) -> str | None:

@@ -17,8 +17,14 @@ JSON_FLOATS = {
     ("catalog/api/fields.py", "value"),
     ("refunds/api/refunds.py", "amount"),
 }
-# Modules that may round numbers.
-ROUNDING_MODULES = {"core/money.py", "catalog/domain/weights.py", "core/rest/resources/fields.py"}
+# Modules that may round numbers. Migrations cannot import the product's code.
+ROUNDING_MODULES = {
+    "core/money.py",
+    "catalog/domain/weights.py",
+    "core/rest/resources/fields.py",
+    "orders/domain/pricing/exchange_rate.py",
+    "refunds/migrations/0006_fill_tax_lines.py",
+}
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ from apps.catalog.domain import image_cleanup
 from apps.catalog.domain.consistency_checks import find_wrong_lowest_prices, find_wrong_quantities
 from apps.catalog.domain.notifications import stock_updates
 from apps.core.jobs.consistency_checks import register_check
-from apps.core.jobs.periodic_tasks import Every, periodic_task
+from apps.core.jobs.periodic_tasks import Every, periodic_task, sweep_steps
 
 periodic_task("catalog.delete_orphan_images", Every.HOUR)(image_cleanup.delete_orphan_images)
-periodic_task("catalog.record_waiting_updates", Every.SWEEP)(stock_updates.record_waiting_updates)
+sweep_steps.register("catalog.record_waiting_updates", stock_updates.record_waiting_updates)
 register_check("lowest prices", find_wrong_lowest_prices, "Save a price of the product again.")
 register_check(
     "variant quantities",

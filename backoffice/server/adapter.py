@@ -154,11 +154,7 @@ class Adapter:
 
     async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         environ = build_environ(scope)
-        is_known = False
-        is_chunked = environ.get("HTTP_TRANSFER_ENCODING", "").strip().lower() == "chunked"
-        if is_chunked:
-            # The server has decoded the chunks, so the application receives the body like any other.
-            del environ["HTTP_TRANSFER_ENCODING"]
+        is_known, is_chunked = False, _remove_chunked_coding(environ)
         try:
             if not names_host(environ):
                 raise Refused(self.refuse(HTTPStatus.BAD_REQUEST))
@@ -288,6 +284,14 @@ class Adapter:
             job.done.set_result(response)
         elif response is not None and response.file is not None:
             response.file.close()
+
+
+def _remove_chunked_coding(environ: Environ) -> bool:
+    """Return True if the body was chunked. The server has decoded it, so the application receives it like any other."""
+    is_chunked: bool = environ.get("HTTP_TRANSFER_ENCODING", "").strip().lower() == "chunked"
+    if is_chunked:
+        del environ["HTTP_TRANSFER_ENCODING"]
+    return is_chunked
 
 
 async def _send_response(response: Response, environ: Environ, send: Send) -> None:

@@ -54,6 +54,11 @@ class PeriodicTask:
 periodic_tasks = Registry[str, PeriodicTask]("periodic tasks")
 
 
+# Functions that run after each ``jobs.send_due_jobs``, by name. They share its run, so that an idle installation needs few
+# statements.
+sweep_steps = Registry[str, PeriodicFunction]("steps of each sweep")
+
+
 def periodic_task(name: str, every: Every) -> Callable[[Function], Function]:
     """Declare a function as the periodic task ``name``, which is ``<app label>.<verb>_<object>``."""
 

@@ -1,7 +1,7 @@
 """Tell apps that a product has changed because its stock has changed, but not at each sale of a product under load.
 
 A change is reported in its own transaction: by an event ``products/update`` or, if the last such event is less than
-``QUIET`` ago, by a waiting ``DelayedUpdate``. A periodic task turns waiting updates into events with the state at that
+``QUIET`` ago, by a waiting ``DelayedUpdate``. Each sweep turns waiting updates into events with the state at that
 time. So each last state is reported, however many changes precede it, and a killed process or a lost message only
 delays it. Without subscribers, nothing is recorded.
 
