@@ -252,7 +252,7 @@ def fill_order_rows(
                 price="20",
                 **dict.fromkeys(("quantity", "current_quantity", "fulfillable_quantity"), "1"),
                 tax="5",
-                tax_lines=quote_literal(json.dumps([_tax("5.00")])),
+                tax_lines=quote_literal(json.dumps([build_tax("5.00")])),
                 properties=quote_literal('[{"name": "Engraving", "value": "A. L."}]'),
                 variant_inventory_management=quote_literal("platform"),
             )
@@ -286,7 +286,7 @@ def _order_columns(customer: str) -> dict[str, str]:
         "financial_status": quote_literal("paid"),
         "total_shipping_price": "5",
         "total_weight": "1050",
-        "tax_lines": quote_literal(json.dumps([_tax("15.00")])),
+        "tax_lines": quote_literal(json.dumps([build_tax("15.00")])),
         "discount_codes": quote_literal(json.dumps([{"code": "WELCOME", "amount": "0.00", "type": "fixed_amount"}])),
         "payment_gateway_names": quote_literal('["manual"]'),
         "note": quote_literal("Please leave it with the neighbours"),
@@ -313,5 +313,5 @@ def _address() -> dict[str, Any]:
     }
 
 
-def _tax(price: str) -> dict[str, Any]:
+def build_tax(price: str) -> dict[str, Any]:
     return {"title": "VAT", "rate": "0.25", "price": price, "channel_liable": None}

@@ -3,9 +3,11 @@
 Half of the orders are fulfilled, a fifth have duties, and a tenth are partially refunded.
 """
 
+import json
+
 from benchmarks import bulk_insert
 from benchmarks.bulk_insert import Rows, number_as_text, quote_literal, time_literal
-from benchmarks.catalog_data import VARIANTS, fill_products
+from benchmarks.catalog_data import VARIANTS, build_tax, fill_products
 from benchmarks.data import BEGIN, PRODUCTS, fill_customers, get_bench_shop
 from benchmarks.scale import scale
 
@@ -38,6 +40,11 @@ def fill_paid_orders(count: int) -> None:
     _sum_up(shop_id, count)
 
 
+def _taxes(price: str) -> str:
+    """Return SQL for the tax lines with one tax."""
+    return f"{quote_literal(json.dumps([build_tax(price)]))}::jsonb"
+
+
 def _each(of: int, yes: str, no: str) -> str:
     """Return SQL with the value ``yes`` for every n-th order and ``no`` for all other orders."""
     return f"(CASE WHEN n % {of} = 0 THEN {yes} ELSE {no} END)"
@@ -67,6 +74,8 @@ def _fill_orders(rows: Rows, own: Values, location: str) -> None:
             total_shipping_price="5",
             current_subtotal_price=_each(REFUNDED, "50", "60"),
             current_total_tax=_each(REFUNDED, "5", "6"),
+            tax_lines=_taxes("6.00"),
+            current_tax_lines=_each(REFUNDED, _taxes("5.00"), "NULL"),
             current_total_duties=_each(REFUNDED, "0", duty),
             current_total_price=_each(REFUNDED, "55", total),
             total_refunded=_each(REFUNDED, "19", "0"),
@@ -91,6 +100,7 @@ def _fill_orders(rows: Rows, own: Values, location: str) -> None:
                 name=quote_literal("Mug"),
                 price="10",
                 tax="2",
+                tax_lines=_taxes("2.00"),
                 quantity=str(UNITS),
                 current_quantity=_each(REFUNDED, "1", "2") if first else "2",
                 refunded_quantity=_each(REFUNDED, "1", "0") if first else "0",
@@ -181,10 +191,10 @@ def _fill_refunds(rows: Rows, orders: int, own: Values) -> None:
     line = f"{LINES} * (n * {REFUNDED} - 1) + 1"
     tables = (models.RefundLineItem, models.RefundShippingLine, models.RefundDuty, models.OrderAdjustment)
     with bulk_insert.load_without_indexes(models.Refund, *tables, Transaction):
-        rows.insert(
-            models.Refund, **own, id="n", order_id=order, total_duties="3", processed_at=time_literal(f"{BEGIN} + n")
-        )
-        units = {"line_item_id": line, "quantity": "1", "subtotal": "10", "total_tax": "1"}
+        moment = time_literal(f"{BEGIN} + n")
+        taxes = {"tax_lines": _taxes("1.00")}
+        rows.insert(models.Refund, **own, **taxes, id="n", order_id=order, total_duties="3", processed_at=moment)
+        units = {"line_item_id": line, "quantity": "1", "subtotal": "10", "total_tax": "1", **taxes}
         rows.insert(models.RefundLineItem, **own, **refund, **units)
         rows.insert(models.RefundShippingLine, **own, **refund, shipping_line_id=order, amount="5")
         rows.insert(models.RefundDuty, **own, **refund, line_item_id=line, duty_id="n", amount="3")

@@ -54,8 +54,8 @@ class PeriodicTask:
 periodic_tasks = Registry[str, PeriodicTask]("periodic tasks")
 
 
-# Functions that run after each ``jobs.send_due_jobs``, by name. They share its run, so that an idle installation needs few
-# statements.
+# Functions that run after each ``jobs.send_due_jobs``, by name. They share its run, so that an idle installation needs
+# few statements.
 sweep_steps = Registry[str, PeriodicFunction]("steps of each sweep")
 
 

@@ -29,6 +29,6 @@ def derive_exchange_rate(pairs: Iterable[tuple[Decimal, Decimal]], presentment_c
         return None
     for places in range(_MAX_DECIMALS + 1):
         rate = low.quantize(Decimal(1).scaleb(-places), ROUND_CEILING)
-        if 0 < rate < high:
+        if 0 < rate < min(high, MAX_AMOUNT):
             return rate
     return None
