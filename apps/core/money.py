@@ -5,7 +5,7 @@ sums are rounded, so that the parts always add up to the total.
 """
 
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_UP, Context, Decimal
 from functools import cache, lru_cache
 from itertools import chain
 
@@ -54,8 +54,13 @@ def has_valid_precision(amount: Decimal, currency: str) -> bool:
     return isinstance(exponent, int) and -exponent <= get_decimal_places(currency)
 
 
+# Sums of the largest amounts at the largest exchange rate have more digits than Python's default precision. They are
+# rounded first and refused later.
+_PRECISE = Context(prec=60)
+
+
 def round_money(amount: Decimal, currency: str) -> Decimal:
-    rounded = amount.quantize(get_minor_unit(currency), ROUND_HALF_UP)
+    rounded = amount.quantize(get_minor_unit(currency), ROUND_HALF_UP, _PRECISE)
     return rounded or abs(rounded)
 
 

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from apps.core.tenancy.models import Shop
@@ -11,6 +11,7 @@ AMOUNTS = st.sampled_from(["0", "0.01", "1.00", "33.33", "999999999999", "999999
 COUNTS = st.sampled_from([1, 2, 1000, 1_000_000])
 GRAMS = st.sampled_from([0, 1, 10**9])
 RATES = st.sampled_from(["0.000001", "0.5", "151.27", "1000000", "999999999999"])
+TAX = {"title": "VAT", "rate": "10"}
 TAXES = st.lists(
     st.fixed_dictionaries(
         {"title": st.sampled_from(["VAT", "Duty"]), "rate": st.sampled_from(["0", "0.2", "0.200", "10"])},
@@ -65,6 +66,13 @@ ORDERS = st.fixed_dictionaries(
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ORDERS)
+@example(
+    {
+        "email": "ada@example.com",
+        "line_items": [{"title": "Gold", "price": "999999999999", "quantity": 10**6, "tax_lines": [TAX]}] * 2,
+        "currencies": "999999999999",
+    }
+)
 def test_extreme_orders_never_make_the_server_fail(api: ApiClient, fields: JsonObject) -> None:
     if rate := fields.pop("currencies", None):
         fields |= {"presentment_currency": "JPY", "exchange_rate": rate}
