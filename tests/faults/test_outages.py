@@ -243,10 +243,12 @@ def test_a_deadlock_is_503_without_a_retry(
 
 
 def post_concurrently(client_with: ClientWith) -> list[int]:
-    api = client_with("write_script_tags")
+    """Create a script tag as each of two apps. Requests of one app would wait for the lock of its installation."""
+    apis = {name: client_with("write_script_tags") for name in "ab"}
     responses: list[Response] = []
 
     def post(name: str) -> None:
+        api = apis[name]
         client = Client(headers={"X-Platform-Access-Token": api.token})
         responses.append(client.post(api.path("script_tags.json"), build_body(name), content_type="application/json"))
         connection.close()
