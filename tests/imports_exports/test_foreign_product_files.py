@@ -103,6 +103,16 @@ def test_zip_codes_of_customers_lose_the_apostrophe(in_shop: Shop, tmp_path: Pat
     assert (address.zip, address.address1) == ("00501", "12")
 
 
+def test_an_apostrophe_that_begins_a_name_is_kept(in_shop: Shop, tmp_path: Path) -> None:
+    row = "ada@example.com,'t Hoen,1 Markt,'s-Hertogenbosch,'5211,NL"
+
+    import_table(in_shop, tmp_path, "email,last_name,address1,city,zip,country", row)
+
+    customer = Customer.objects.get()
+    address = customer.addresses.get()
+    assert (customer.last_name, address.city, address.zip) == ("'t Hoen", "'s-Hertogenbosch", "5211")
+
+
 def test_apostrophes_that_are_part_of_a_value_survive_export_and_import(shop: Shop, tmp_path: Path) -> None:
     texts = ["'007", "''x", "'=1", "=1", "'Twas so", "'", "-5", "plain"]
     with shop_scope(shop):

@@ -40,12 +40,17 @@ class NoColumnKnown(UnreadableFile):
 
 
 def remove_guard(cell: str) -> str:
-    """Remove the apostrophe that marks a cell as text. An apostrophe before several words is part of the text."""
+    """Remove the apostrophe that marks a cell as text.
+
+    An apostrophe before a word without digits (such as ``'s-Hertogenbosch``) or before several words is part of the
+    text. Exports double it.
+    """
     if not cell.startswith("'"):
         return cell
     text = cell[1:]
+    is_word = sum(map(str.isalpha, text)) > 1 and not any(map(str.isdigit, text)) and not text.startswith("'")
     has_several_words = len(text.split(maxsplit=1)) > 1 and any(map(str.isalpha, text))
-    return cell if has_several_words and not RISKY_START.match(text) else text
+    return cell if (is_word or has_several_words) and not RISKY_START.match(text) else text
 
 
 def name_column(number: int) -> str:

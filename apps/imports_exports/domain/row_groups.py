@@ -161,13 +161,13 @@ class _Group:
     notes: list[Message] = field(default_factory=list)
 
     def add(self, line: int, row: list[str] | BadRow) -> None:
-        if isinstance(row, BadRow):
-            if not row.extra:
-                self.problem = self.problem or _LINE(line=line, reason=row.reason)
-                return
-            self.notes.append(_EXTRA(line=line, values=", ".join(map(repr, row.extra))[:_MAX_QUOTED]))
+        if isinstance(row, BadRow) and not row.extra:
+            self.problem = self.problem or _LINE(line=line, reason=row.reason)
+            return
         # One row more than allowed is enough to detect that there are too many.
         if len(self.rows) <= self.reading.importer.max_rows:
+            if isinstance(row, BadRow):
+                self.notes.append(_EXTRA(line=line, values=", ".join(map(repr, row.extra))[:_MAX_QUOTED]))
             self.rows.append(self.reading.get_cells(row.cells if isinstance(row, BadRow) else row))
 
     def create_row(self, known_cells: DuplicateIndex, separate_rows: SeparateRows) -> ImportRow:
