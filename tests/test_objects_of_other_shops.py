@@ -185,19 +185,22 @@ def list_searches(panel: Panel, foreign: Ids) -> Iterator[str]:
 
 def test_lists_and_searches_show_nothing_of_another_shop(world: World) -> None:
     there = [*list_searches(world.there, world.foreign)]
-    # The list of exports shows no names.
+    exports = "/imports_exports/export/"
     export_link = f'"{world.foreign["export"][0]}/change/'
 
+    def shows_foreign(address: str, text: str) -> bool:
+        # The list of exports shows no names. In other lists, a row may have the same id as the export.
+        return MARK in text or (exports in address and export_link in text)
+
+    assert any(exports in address for address in there)
     with Subtests() as checks:
         for address, own_address in zip(list_searches(world.here, world.foreign), there, strict=True):
             with checks(address):
                 response = world.here.http.get(address)
                 assert response.status_code == 200
-                text = read(response)
-                assert (MARK in text, export_link in text) == (False, False)
+                assert not shows_foreign(address, read(response))
             with checks(own_address, "in its own shop"):
-                text = read(world.there.http.get(own_address))
-                assert MARK in text or export_link in text
+                assert shows_foreign(own_address, read(world.there.http.get(own_address)))
 
 
 def test_a_list_filtered_by_a_foreign_id_exports_nothing(world: World) -> None:
