@@ -242,7 +242,7 @@ def test_erasing_the_customer_clears_close_messages(api: ApiClient, in_shop: Sho
 
     closed = Event.objects.filter(topic="fulfillment_orders/fulfillment_service_failed_to_complete")
     assert closed.get(subject_id=row.pk).changes == {}
-    assert closed.get(subject_id=other.pk).changes == {"message": ["", "Ada moved"]}
+    assert closed.get(subject_id=other.pk).changes["message"] == ["", "Ada moved"]
 
 
 def test_a_closed_order_is_no_matter_to_its_parts(api: ApiClient, in_shop: Shop) -> None:

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy
 
 from apps.core.admin.model_admin.delete_preview import DeleteLabel, delete_labels, hidden_models
-from apps.fulfillment.admin import fulfillment_queue, order_page, services
+from apps.fulfillment.admin import event_subjects, fulfillment_queue, order_page, services
 from apps.fulfillment.models import (
     Fulfillment,
     FulfillmentEvent,

@@ -1,11 +1,12 @@
 """Filters for the fulfillment queue."""
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import QuerySet, TextChoices
+from django.db.models import Count, QuerySet, TextChoices
 from django.db.models.lookups import LessThan
 from django.http import HttpRequest
 from django.utils import timezone
@@ -14,6 +15,9 @@ from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from apps.core.admin.lists.filters import Choices, Screen, SelectFilter, get_start_of_today
+from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
+from apps.core.db.lookups import in_materialized
+from apps.core.i18n import formats
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentService
 from apps.fulfillment.models.orders import DUE, RequestStatus, Status
 from apps.inventory.models import Location
@@ -98,6 +102,32 @@ class RequestFilter(StatusFilter):
     title = gettext_lazy("request")
     parameter_name, column = "request", "request_status"
     statuses = RequestStatus
+
+
+class DeliveryFilter(SelectFilter):
+    """Filter by delivery method. Each choice shows how many fulfillment orders of the view have the method."""
+
+    title = gettext_lazy("delivery method")
+    parameter_name = "delivery"
+
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
+        view = get_view(request)
+        # The view "all" has all finished fulfillment orders, too, so counting its rows would be slow.
+        counts = None if view == "all" else _count_by_method(filter_by_view(FulfillmentOrder.rows(), view))
+        return [
+            (value, str(label) if counts is None else f"{label} ({formats.format_integer(counts[value])})")
+            for value, label in FulfillmentOrder.Method.choices
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
+        value = self.value()
+        return queryset.filter(method_type=value) if value in FulfillmentOrder.Method.values else queryset
+
+
+def _count_by_method(rows: Rows) -> Counter[str]:
+    """Count at most ``MAX_COUNTED_ROWS`` rows, as lists do."""
+    counted = FulfillmentOrder.rows().filter(in_materialized(rows.order_by().values("pk")[:MAX_COUNTED_ROWS]))
+    return Counter(dict(counted.order_by().values_list("method_type").annotate(number=Count("pk"))))
 
 
 class LocationFilter(SelectFilter):

@@ -60,13 +60,16 @@ class FulfillmentOrderCard:
         return get_urgency(self.row, timezone.now())
 
     def get_actions(self, side: Side) -> list[Action]:
-        """List the actions that a side can perform now, except creating a fulfillment, which has its own page."""
+        """List the actions that the page offers a side now.
+
+        Creating a fulfillment has its own page. A fulfillment order on hold is not offered another hold.
+        """
         state, managed_by = (self.row.status, self.row.request_status), get_location_manager(self.row)
-        actions = [Action(name) for name in get_supported_actions(state, managed_by)]
+        omitted = {Action.CREATE_FULFILLMENT} | ({Action.HOLD} if self.row.status == Status.ON_HOLD else set())
         return [
             action
-            for action in actions
-            if action is not Action.CREATE_FULFILLMENT and get_rule(action, state, managed_by).side is side
+            for action in get_possible_actions(self.row)
+            if action not in omitted and get_rule(action, state, managed_by).side is side
         ]
 
     @property
@@ -75,9 +78,12 @@ class FulfillmentOrderCard:
 
 
 def can_fulfill(row: FulfillmentOrder) -> bool:
-    return Action.CREATE_FULFILLMENT in get_supported_actions(
-        (row.status, row.request_status), get_location_manager(row)
-    )
+    return Action.CREATE_FULFILLMENT in get_possible_actions(row)
+
+
+def get_possible_actions(row: FulfillmentOrder) -> list[Action]:
+    state = (row.status, row.request_status)
+    return [Action(name) for name in get_supported_actions(state, get_location_manager(row))]
 
 
 def get_urgency(row: FulfillmentOrder, now: datetime) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypedDict
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import OrderBy, Q, QuerySet
+from django.db.models import OrderBy, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
 from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.lists.search import get_result_limit, select_first_keys
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
@@ -30,6 +31,7 @@ from apps.core.i18n import formats
 from apps.core.i18n.formats import lowercase_label
 from apps.fulfillment.admin.actions import ACTIONS
 from apps.fulfillment.admin.filters import (
+    DeliveryFilter,
     LocationFilter,
     RequestFilter,
     ServiceFilter,
@@ -39,6 +41,7 @@ from apps.fulfillment.admin.filters import (
     get_view,
 )
 from apps.fulfillment.admin.fulfill_form import FulfillPages, get_row_or_404
+from apps.fulfillment.admin.fulfill_many import MAX_ROWS, FulfillManyPages
 from apps.fulfillment.admin.fulfillment_detail import FulfillmentPages
 from apps.fulfillment.admin.fulfillment_order_cards import (
     REQUEST_STATUS_COLORS,
@@ -53,6 +56,7 @@ from apps.fulfillment.domain.fulfillment_orders.quantities import get_location_m
 from apps.fulfillment.domain.fulfillment_orders.states import Action, NotPossible, get_rule
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
 from apps.fulfillment.models.orders import DUE
+from apps.orders.admin.number_search import find_by_number
 from apps.orders.models import Order
 from apps.shops.domain.countries import localize_country
 
@@ -69,7 +73,12 @@ FulfillmentOrderRow: TypeAlias = "WithAnnotations[FulfillmentOrder, _Annotations
 
 @admin.register(FulfillmentOrder)
 class FulfillmentOrderAdmin(
-    FulfillPages, FulfillmentPages, PackingSlipPages, ReadOnlyAdminMixin, ShopOwnedAdmin[FulfillmentOrder]
+    FulfillPages,
+    FulfillManyPages,
+    FulfillmentPages,
+    PackingSlipPages,
+    ReadOnlyAdminMixin,
+    ShopOwnedAdmin[FulfillmentOrder],
 ):
     menu = MenuItem("Sales", "local_shipping", 20, gettext_lazy("Fulfillment"))
     search_terms = pgettext_lazy(
@@ -99,13 +108,13 @@ class FulfillmentOrderAdmin(
     )
     mobile_hide_labels = ("location_name", "items", "next_step")
     list_display_links = ("order_name",)
-    list_filter = (ViewFilter, LocationFilter, ServiceFilter, StatusFilter, RequestFilter)
+    list_filter = (ViewFilter, DeliveryFilter, LocationFilter, ServiceFilter, StatusFilter, RequestFilter)
     list_filter_submit = True
     search_fields = ("order__name",)
     is_in_palette = False
     search_help_text = gettext_lazy("Order number, such as #1001")
     sortable_by = ()
-    actions = ("print_slips",)
+    actions = ("print_slips", "fulfill_many")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FulfillmentOrder]:
         rows = super().get_queryset(request).annotate(due=DUE)
@@ -125,14 +134,12 @@ class FulfillmentOrderAdmin(
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[FulfillmentOrder], search_term: str
     ) -> tuple[QuerySet[FulfillmentOrder], bool]:
-        """Search by order name or number."""
+        """Search by order name or the end of the order number."""
         term = search_term.strip()
         if not term:
             return queryset, False
-        condition = Q(name=term) | Q(name=f"#{term.removeprefix('#')}")
-        if (number := term.removeprefix("#")).isdecimal() and len(number) <= 18:
-            condition |= Q(number=int(number))
-        order_ids = Order.rows().filter(condition).order_by().values("pk")
+        limit = get_result_limit(request)
+        order_ids = select_first_keys(list(find_by_number(Order.rows(), term, limit)), limit=limit)
         return queryset.filter(in_materialized(order_ids, "order")), False
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
@@ -156,10 +163,13 @@ class FulfillmentOrderAdmin(
 
     @display(description=gettext_lazy("To"))
     def destination(self, row: FulfillmentOrder) -> str:
+        """Return the customer and place. A delivery method other than shipping comes first."""
+        method = "" if row.method_type == FulfillmentOrder.Method.SHIPPING else row.get_method_type_display()
         address = row.order.shipping_address or {}
         name = " ".join(filter(None, (address.get("first_name"), address.get("last_name"))))
         country = localize_country(address.get("country_code"), address.get("country"))
-        return ", ".join(filter(None, (name, address.get("city"), country))) or "–"
+        place = ", ".join(filter(None, (name, address.get("city"), country)))
+        return ": ".join(filter(None, (method, place))) or "–"
 
     @display(description=gettext_lazy("Status"), label=STATUS_COLORS)
     def state(self, row: FulfillmentOrder) -> tuple[str, str]:
@@ -189,8 +199,22 @@ class FulfillmentOrderAdmin(
 
     @admin.action(description=gettext_lazy("Print packing slips"), permissions=["view"])
     def print_slips(self, request: HttpRequest, queryset: QuerySet[FulfillmentOrder]) -> HttpResponse:
-        ids = ",".join(str(pk) for pk in queryset.values_list("pk", flat=True)[:MAX_SLIPS])
-        return HttpResponseRedirect(f"{self.url('slips')}?ids={ids}")
+        return HttpResponseRedirect(f"{self.url('slips')}?ids={self._join_ids(request, queryset, MAX_SLIPS)}")
+
+    @admin.action(description=gettext_lazy("Fulfill selected orders…"), permissions=["fulfill"])
+    def fulfill_many(self, request: HttpRequest, queryset: QuerySet[FulfillmentOrder]) -> HttpResponse:
+        return HttpResponseRedirect(f"{self.url('fulfill_many')}?ids={self._join_ids(request, queryset, MAX_ROWS)}")
+
+    def _join_ids(self, request: HttpRequest, queryset: QuerySet[FulfillmentOrder], limit: int) -> str:
+        """Return the ids of the first rows for a URL, and tell the user if others are left out."""
+        ids = list(queryset.values_list("pk", flat=True)[: limit + 1])
+        if len(ids) > limit:
+            text = _("You selected more than {limit} fulfillment orders. Only the first {limit} are included.")
+            self.message_user(request, text.format(limit=limit), messages.WARNING)
+        return ",".join(map(str, ids[:limit]))
+
+    def has_fulfill_permission(self, request: HttpRequest) -> bool:
+        return has_permission(request, CHANGE)
 
     @row_view("change/", VIEW, CHANGE, name="change")
     def order_view(self, request: HttpRequest, row: FulfillmentOrder) -> HttpResponse:

@@ -1,10 +1,12 @@
 """The fulfillment section of the order page, and the timeline sentences for fulfillment events."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Exists, OuterRef, QuerySet, Sum
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateformat import format as written
 from django.utils.text import capfirst
@@ -21,12 +23,32 @@ from apps.core.i18n.formats import lowercase_label
 from apps.fulfillment.admin.actions import ACTIONS
 from apps.fulfillment.admin.fulfillment_detail import ACTIONS as PARCEL_DOINGS
 from apps.fulfillment.admin.fulfillment_detail import get_fulfillment_cards
-from apps.fulfillment.admin.fulfillment_order_cards import FulfillmentOrderCard, get_order_cards
+from apps.fulfillment.admin.fulfillment_order_cards import (
+    FulfillmentOrderCard,
+    can_fulfill,
+    get_order_cards,
+    get_possible_actions,
+)
 from apps.fulfillment.admin.permissions import CHANGE, VIEW
 from apps.fulfillment.domain.fulfillment_orders.states import Action, Side
 from apps.fulfillment.domain.fulfillment_orders.transitions import HOLD_ADDED, HOLD_RELEASED
-from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentHold, FulfillmentOrder
-from apps.orders.admin.extension_points import MAX_EVENTS, OrderSection, TimelineEvent, order_sections, timeline_sources
+from apps.fulfillment.models import (
+    Fulfillment,
+    FulfillmentEvent,
+    FulfillmentHold,
+    FulfillmentOrder,
+    FulfillmentOrderLine,
+)
+from apps.orders.admin.extension_points import (
+    MAX_EVENTS,
+    OrderAction,
+    OrderSection,
+    TimelineEvent,
+    action_sources,
+    order_sections,
+    timeline_sources,
+)
+from apps.orders.domain.selectors import get_line_items
 from apps.orders.models import Order
 
 # The timeline sentences, keyed by topic. ``work`` is the fulfillment order, and ``place`` is its location.
@@ -171,7 +193,7 @@ def _get_fulfillment_order_context(request: HttpRequest, order: Order) -> Contex
             }
             for block in blocks
         ],
-        "is_fulfillable": may_change and any(block.is_fulfillable for block in blocks),
+        "is_awaiting_routing": not blocks and any(line.fulfillable_quantity for line in get_line_items(order)),
         "may_change": may_change,
     }
 
@@ -183,6 +205,29 @@ def _get_fulfillment_context(request: HttpRequest, order: Order) -> Context | No
     return {"parcels": cards, "doings": PARCEL_DOINGS.items() if has_permission(request, CHANGE) else ()}
 
 
+def get_actions(request: HttpRequest, order: Order) -> Iterator[OrderAction]:
+    """Offer to fulfill items, or if none can be fulfilled now, what has to be done before that."""
+    if not has_permission(request, CHANGE):
+        return
+    is_open = order.status == Order.Status.OPEN
+    has_remaining_items = Exists(
+        FulfillmentOrderLine.rows().filter(fulfillment_order=OuterRef("pk"), fulfillable_quantity__gt=0)
+    )
+    rows = FulfillmentOrder.rows().filter(has_remaining_items, order=order).select_related("assigned_location")
+    fulfillment_orders = list(rows.order_by("pk"))
+    if any(can_fulfill(row) for row in fulfillment_orders):
+        url = reverse("admin:fulfillment_fulfillmentorder_fulfill", args=[order.pk])
+        yield OrderAction(_("Fulfill items…"), url, order=20, is_step=is_open, is_button=True)
+        return
+    for action in (Action.RELEASE_HOLD, Action.REQUEST_FULFILLMENT):
+        row = next((row for row in fulfillment_orders if action in get_possible_actions(row)), None)
+        if row is not None:
+            url = reverse("admin:fulfillment_fulfillmentorder_act", args=[row.pk, action.value])
+            yield OrderAction(ACTIONS[action].label, url, order=20, is_step=is_open, is_button=True)
+            return
+
+
+action_sources.add(get_actions)
 order_sections.add(
     OrderSection("panel/fulfillment/fulfillment_orders.html", _get_fulfillment_order_context, order=10),
     OrderSection("panel/fulfillment/fulfillments.html", _get_fulfillment_context, order=11),

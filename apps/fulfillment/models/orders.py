@@ -171,6 +171,9 @@ class FulfillmentOrderLine(ShopOwned):
     fulfilled_quantity = models.PositiveIntegerField(gettext_lazy("fulfilled quantity"), default=0)
     fulfillable_quantity = models.PositiveIntegerField(gettext_lazy("fulfillable quantity"))
 
+    history_owners = ("fulfillment_order",)
+    unrecorded_fields = ("fulfilled_quantity", "fulfillable_quantity")
+
     class Meta:
         verbose_name = gettext_lazy("fulfillment order line item")
         verbose_name_plural = gettext_lazy("fulfillment order line items")
@@ -192,6 +195,12 @@ class FulfillmentOrderLine(ShopOwned):
     def __str__(self) -> str:
         return f"{self.quantity} of {self.line_item_id}"
 
+    @property
+    def history_label(self) -> str:
+        """Return the item's name if the line item is loaded, or else its ID."""
+        line_item = self._state.fields_cache.get("line_item")
+        return line_item.name if line_item else f"#{self.line_item_id}"
+
 
 class FulfillmentHold(ShopOwned):
     class Reason(models.TextChoices):
@@ -210,6 +219,7 @@ class FulfillmentHold(ShopOwned):
     reason_notes = models.CharField(max_length=1000, blank=True)
     actor = models.CharField(gettext_lazy("actor"), max_length=100)
 
+    history_owners = ("fulfillment_order",)
     personal_fields = ("reason_notes",)
     non_personal_fields = ("actor",)
 
