@@ -1,5 +1,5 @@
 from apps.content.domain import article_images, script_tags, theme_extraction
-from apps.content.models import Article, Blog
+from apps.content.models import Article, Blog, Page
 from apps.core.media.metadata import metadata_strippers
 from apps.metafields.domain.owners import OwnerType, owner_types
 from apps.shops.domain.app_installation import uninstall_cleaners
@@ -11,4 +11,5 @@ uninstall_cleaners.register("script tags", script_tags.delete_script_tags)
 owner_types.add(
     OwnerType("blogs", "blog", Blog, scope="content"),
     OwnerType("articles", "article", Article, scope="content", nested_path="blogs/<blog_id>/articles"),
+    OwnerType("pages", "page", Page, scope="content"),
 )

@@ -116,7 +116,7 @@ class WebhookReceiver:
     def listen(self) -> None:
         self._server.serve_forever(0.05)
 
-    def wait_for(self, count: int, *, seconds: float = 10.0) -> list[ReceivedRequest]:
+    def wait_for(self, count: int, *, seconds: float = 60.0) -> list[ReceivedRequest]:
         """Wait until at least ``count`` requests have arrived, and return all requests, or raise ``TimeoutError``."""
         until = time.monotonic() + seconds
         while len(self.requests) < count:

@@ -1,8 +1,9 @@
 import base64
 import hashlib
+import unicodedata
 from collections.abc import Callable
 from datetime import timedelta
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 import pytest
 from django.test import Client
@@ -135,8 +136,9 @@ def test_a_file_is_copied_or_downloaded(api: ApiClient, path: str, put_asset: Pu
 
 BAD_KEYS: list[Json] = [
     "", None, 5, ["layout/x"], "../x", "/x", "/layout/x.liquid", "layout//x", "layout/", "layout", "a/../b",
-    "layout/../x", "layout/./x", "layout/...", "%2e%2e/x", "layout/a b", "layout/a\\b", "layout/ä", "layout/x\n",
-    "unknown/x.liquid", "x.liquid", "assets/" + "a" * 1000, "assets/a?b", "assets/a..b.css",
+    "layout/../x", "layout/./x", "layout/...", "%2e%2e/x", "layout/a\\b", "layout/x\n", "assets/a:b",
+    "unknown/x.liquid", "x.liquid", "assets/" + "a" * 1000, "assets/a..b.css", "assets/ a.css", "assets/a /b.css",
+    "assets/\N{RIGHT-TO-LEFT OVERRIDE}x",
 ]  # fmt: skip
 
 
@@ -159,7 +161,9 @@ def test_a_key_that_no_theme_may_have_is_refused(api: ApiClient, shop: Shop, pat
          "must have exactly one of value, attachment, src, source_key"),
         ("assets/a.css", {"value": 5}, "value is invalid"),
         ("assets/a.css", {"value": "x" * (256 * 1024 + 1)}, "The file assets/a.css is larger than 256 KiB"),
-        ("assets/a.css", {"attachment": "gICA"}, "The file assets/a.css is not UTF-8 text"),
+        ("assets/a.css", {"attachment": "gQ=="}, "The file assets/a.css is not UTF-8 text"),
+        ("assets/a.css", {"attachment": "/wAB"}, "The file assets/a.css is not UTF-8 text"),
+        ("assets/a.css", {"attachment": "//4A"}, "The file assets/a.css is not UTF-8 text"),
         ("assets/a.png", {"attachment": "@@@@"}, "attachment is not valid Base64"),
         ("assets/a.png", {"attachment": "AAA"}, "attachment is not valid Base64"),
         ("assets/a.png", {"attachment": ""}, "attachment can't be blank"),
@@ -184,7 +188,7 @@ def test_invalid_content_is_refused(shop: Shop, put_asset: Put, key: str, fields
 
 
 @pytest.mark.parametrize(
-    "text", ['{"a": }', "", "NaN", '{"a": -Infinity}', "[" * 100_000, "{} // more", "\ufeff{}"], ids=lambda t: t[:12]
+    "text", ['{"a": }', "", "NaN", '{"a": -Infinity}', "[" * 100_000, "{} // more", "\ufeff{"], ids=lambda t: t[:12]
 )
 def test_json_must_parse(put_asset: Put, text: str) -> None:
     (message,) = get_errors(put_asset("config/settings_data.json", value=text))["asset"]
@@ -346,3 +350,52 @@ def test_a_content_is_stored_again_after_it_was_cleared(shop: Shop) -> None:
     with shop_scope(shop):
         second = blob_store.store_blob(b"comes and goes")
         assert (first.pk != second.pk, blob_store.read_blob(second)) == (True, b"comes and goes")
+
+
+def test_a_name_is_the_same_in_both_unicode_forms(api: ApiClient, shop: Shop, path: str, put_asset: Put) -> None:
+    composed, decomposed = "assets/Größe (1)@2x.css", unicodedata.normalize("NFD", "assets/Größe (1)@2x.css")
+    created = put_asset(decomposed, value="a{}").json()["asset"]
+    changed = put_asset(composed, value="b{}").json()["asset"]
+    copied = put_asset("assets/copy.css", source_key=decomposed).json()["asset"]
+    served = Client().get(urlsplit(changed["public_url"]).path)
+    old_url = Client().get(quote(unicodedata.normalize("NFD", unquote(urlsplit(changed["public_url"]).path))))
+
+    assert (created["key"], changed["key"]) == (composed, composed)
+    assert created["public_url"].partition("/assets/")[2].startswith("Gr%C3%B6%C3%9Fe%20%281%29@2x.css?v=")
+    assert [response.content for response in (served, old_url)] == [b"b{}", b"b{}"]
+    assert read_asset(api, path, decomposed)["value"] == "b{}"
+    assert copied["checksum"] == changed["checksum"]
+    deleted = api.delete(f"{path}?{urlencode({'asset[key]': decomposed})}")
+    assert deleted.status_code == 200
+    with shop_scope(shop):
+        assert not Asset.objects.filter(key=composed).exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "stored", "note"),
+    [
+        ("h { content: 'ö' }".encode("cp1252"), "h { content: 'ö' }", "Converted from Windows-1252 to UTF-8 (1): "),
+        ("\ufeffa{}".encode("utf-16-le"), "a{}", "Converted from UTF-16 to UTF-8 (1): "),
+        ("\ufeffa{}".encode("utf-16-be"), "a{}", "Converted from UTF-16 to UTF-8 (1): "),
+        ("\ufeffa{}".encode(), "a{}", "Removed the byte order mark (1): "),
+        ("a{content: 'ö'}".encode(), "a{content: 'ö'}", ""),
+    ],
+)
+def test_text_in_another_encoding_is_converted_with_a_note(  # noqa: PLR0917 - fixtures and parameters
+    api: ApiClient, shop: Shop, path: str, put_asset: Put, data: bytes, stored: str, note: str
+) -> None:
+    response = put_asset("assets/a.css", attachment=base64.b64encode(data).decode())
+
+    assert (response.status_code, read_asset(api, path, "assets/a.css")["value"]) == (200, stored)
+    assert response.json()["asset"]["checksum"] == hashlib.md5(stored.encode()).hexdigest()
+    with shop_scope(shop):
+        message = Event.objects.order_by("-pk")[0].message
+    assert message == "Saved assets/a.css" + (f"; {note}“assets/a.css”" if note else "")
+
+
+def test_converted_text_may_not_be_too_large(put_asset: Put) -> None:
+    data = "ö".encode("cp1252") * (200 * 1024)
+
+    response = put_asset("assets/a.css", attachment=base64.b64encode(data).decode())
+
+    assert get_errors(response) == {"asset": ["The file assets/a.css is larger than 256 KiB"]}

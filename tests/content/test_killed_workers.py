@@ -157,7 +157,7 @@ def test_themes_survive_killed_workers(folder: Path, worker: KillableWorker) -> 
             job = Job.objects.get(task=themes.EXTRACT_TASK, arguments={"theme_id": theme.pk})
         before = count_other_connections()
         # The first run is not killed. The others are killed at equal distances.
-        called = worker.run(job, int(calls * (moment - 0.5) / MOMENTS) if moment else 0)
+        called = worker.run(job, int(calls * moment / (MOMENTS + 1)) if moment else 0)
         assert (called is None) == bool(moment)
         calls = calls or called or 0
         deadline = time.monotonic() + get_time_limit(30)

@@ -34,7 +34,7 @@ def test_create_answers_the_whole_tag_and_where_it_is(api: ApiClient) -> None:
 
     tag = response.json()["script_tag"]
     assert response.status_code == 201
-    assert response["Location"].endswith(f"/admin/api/2026-07/script_tags/{tag['id']}.json")
+    assert response["Location"].endswith(f"/admin/api/2026-10/script_tags/{tag['id']}.json")
     assert tag == {
         **{name: tag[name] for name in ("id", "created_at", "updated_at")},
         "src": SRC,

@@ -10,8 +10,19 @@ from apps.catalog.domain.collections.membership import get_collection_products
 from apps.catalog.models import Collection, Product, ProductImage, Variant
 from apps.content.domain import assets, blob_store
 from apps.content.domain.script_tags import is_vintage
-from apps.content.domain.theme_archive import DIRECTORIES
-from apps.content.models import Article, Asset, Blog, MobilePlatformApplication, ScriptTag, Theme
+from apps.content.domain.theme_files.keys import DIRECTORIES
+from apps.content.models import (
+    Article,
+    Asset,
+    Blog,
+    Comment,
+    MobilePlatformApplication,
+    Page,
+    Policy,
+    Redirect,
+    ScriptTag,
+    Theme,
+)
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Address, Customer
@@ -78,6 +89,8 @@ def test_the_demo_store_has_a_complete_theme_and_a_journal(shop: Shop) -> None:
         assert Article.objects.filter(published_at__lte=now).count() == 8
         assert Article.objects.filter(published_at__gt=now + timedelta(days=1)).count() == 1
         assert Article.objects.exclude(image=None).count() == 5
+        assert (Page.objects.count(), Redirect.objects.count(), Policy.objects.count()) == (3, 2, 2)
+        assert sorted(Comment.objects.values_list("status", flat=True)) == ["published", "spam", "unapproved"]
         assert MobilePlatformApplication.objects.count() == 2
         assert ScriptTag.objects.get().app.name == "Size guide"
 
@@ -148,6 +161,7 @@ def test_a_shop_without_goods_gets_the_warehouse_alone(in_shop: Shop) -> None:
     refunds.create_demo_refunds(in_shop, timezone.now())
 
     assert set(FulfillmentOrder.objects.values_list("assigned_location__name", flat=True)) == {SERVICE_NAME}
+    assert Product.objects.get().images.count() == 1
     assert not Refund.objects.exists()
 
 

@@ -1,9 +1,7 @@
-from datetime import datetime
 from typing import cast
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import QuerySet
 from django.forms.renderers import BaseRenderer
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
@@ -13,6 +11,17 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from apps.content.admin.preview import PreviewAdmin, render_preview
+from apps.content.admin.publishing import (
+    VISIBILITY_COLORS,
+    VisibilityFilter,
+    add_publishing_help,
+    add_redirect_field,
+    create_handle_field,
+    create_redirect_field,
+    get_visibility,
+    redirect_if_renamed,
+)
 from apps.content.domain import articles, blogs
 from apps.content.domain.article_images import ArticleImage, store_article_image
 from apps.content.domain.public_urls import get_article_image_url, get_local_path
@@ -20,13 +29,12 @@ from apps.content.models import Article, ArticleVersion, Blog
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.forms import PanelForm, validate_with_api_field
 from apps.core.admin.forms.html_fields import MarkupArea, MarkupField
-from apps.core.admin.lists.filters import Choices, Screen
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context, StaffRequest, as_staff_request
-from apps.core.admin.theme import ThemedFileInput, ThemedTextInput, display
+from apps.core.admin.theme import Fieldset, ThemedFileInput, ThemedTextInput, display
 from apps.core.db.row_locks import get_for_update
 from apps.core.i18n.error_messages import format_bytes
 from apps.core.i18n.messages import translate
@@ -34,17 +42,14 @@ from apps.core.media.image_validation import MAX_BYTES, MAX_MEGAPIXELS
 from apps.core.media.storage import StorageFailed
 from apps.core.media.uploads import UploadRefused
 from apps.core.rest.resources.fields import TagsField
-from apps.core.sanitizing import find_html_error, sanitize_html
 from apps.core.tenancy.actor_names import get_actor_names
 from apps.core.tenancy.models import Membership
 from apps.core.tenancy.permissions import allow, grants
+from apps.core.tenancy.shops import lock_shop
 from apps.metafields.admin.inline import MetafieldInline
 
 grants.add(allow("pages", "vacd", "content.blog", "content.article"))
 
-# The preview must not run scripts or load anything from other hosts. The sandbox also gives the preview a separate
-# origin.
-PREVIEW_POLICY = "default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'; sandbox"
 MAX_SUGGESTIONS = 500
 
 
@@ -64,17 +69,8 @@ class AutocompleteInput(ThemedTextInput):
         return field + render_to_string("panel/articles/suggestions.html", context)
 
 
-_HANDLE_FIELD = forms.SlugField(
-    required=False,
-    max_length=255,
-    widget=ThemedTextInput(),
-    help_text=gettext_lazy("Part of the URL. Leave blank to create the handle from the title."),
-    label=gettext_lazy("Handle"),
-)
-
-
 class BlogForm(PanelForm[Blog]):
-    handle = _HANDLE_FIELD
+    handle = create_handle_field()
 
 
 @admin.register(Blog)
@@ -110,7 +106,7 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
 class ArticleForm(PanelForm[Article]):
     """Form for an article. The HTML is stored exactly as entered."""
 
-    handle = _HANDLE_FIELD
+    handle = create_handle_field()
     author = forms.CharField(
         required=False,
         max_length=255,
@@ -138,20 +134,17 @@ class ArticleForm(PanelForm[Article]):
         required=False,
         widget=ThemedFileInput(),
         help_text=format_lazy(
-            gettext_lazy("PNG, GIF or JPEG, up to {size} and {megapixels} megapixels."),
+            gettext_lazy("PNG, JPEG, GIF, WebP or AVIF, up to {size} and {megapixels} megapixels."),
             size=format_bytes(MAX_BYTES),
             megapixels=MAX_MEGAPIXELS,
         ),
         label=gettext_lazy("Image"),
     )
     remove_picture = forms.BooleanField(required=False, label=gettext_lazy("Remove image"))
+    redirect_old_url = create_redirect_field()
 
     def prepare(self) -> None:
-        if "published_at" in self.fields:
-            zone = timezone.get_current_timezone_name()
-            self.fields["published_at"].help_text = _(
-                "Enter a future date to schedule the article, or leave blank to hide the article. Time zone: {zone}."
-            ).format(zone=zone)
+        add_publishing_help(self)
         if "author" in self.fields:
             members = Membership.rows().select_related("user").order_by("id")
             names = {member.user.get_full_name() for member in members} | set(articles.list_authors()[:MAX_SUGGESTIONS])
@@ -167,23 +160,6 @@ class ArticleForm(PanelForm[Article]):
         return str(validate_with_api_field(TagsField(), self.cleaned_data["tags"]))
 
 
-class VisibilityFilter(admin.SimpleListFilter):
-    title = gettext_lazy("visibility")
-    parameter_name = "visibility"
-
-    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        return [("visible", _("Visible")), ("scheduled", _("Scheduled")), ("hidden", _("Hidden"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Article]) -> QuerySet[Article]:
-        now = timezone.now()
-        states: dict[str | None, dict[str, datetime | None]] = {
-            "visible": {"published_at__lte": now},
-            "scheduled": {"published_at__gt": now},
-            "hidden": {"published_at": None},
-        }
-        return queryset.filter(**states[self.value()]) if self.value() in states else queryset
-
-
 class _ArticleRequest(StaffRequest):
     """A request that saves an article. ``image`` is set if the form contains a valid upload."""
 
@@ -191,7 +167,7 @@ class _ArticleRequest(StaffRequest):
 
 
 @admin.register(Article)
-class ArticleAdmin(ShopOwnedAdmin[Article]):
+class ArticleAdmin(PreviewAdmin[Article]):
     form = ArticleForm
     menu = MenuItem("Online store", "article", 21)
     search_terms = pgettext_lazy("search", "blog post, news, text, writing, content")
@@ -224,15 +200,12 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> tuple[str, ...]:
         return ("blog",) if obj else ()
 
-    @display(
-        description=gettext_lazy("Visibility"), label={"visible": "success", "scheduled": "info", "hidden": "warning"}
-    )
+    def get_fieldsets(self, request: HttpRequest, obj: Article | None = None) -> list[Fieldset]:
+        return add_redirect_field(super().get_fieldsets(request, obj), request, obj)
+
+    @display(description=gettext_lazy("Visibility"), label=VISIBILITY_COLORS)
     def visibility(self, article: Article) -> tuple[str, str]:
-        if article.published_at is None:
-            return "hidden", _("Hidden")
-        if article.published_at <= timezone.now():
-            return "visible", _("Visible")
-        return "scheduled", _("Scheduled")
+        return get_visibility(article)
 
     @row_view("versions/<int:version_id>/", "content.view_article", "content.change_article")
     def version_view(self, request: HttpRequest, article: Article, version_id: int) -> HttpResponse:
@@ -262,15 +235,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
 
     @extra_view("preview/", "content.view_article", "content.change_article", "content.add_article", post_only=True)
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        markup = request.POST.get("html", "")
-        if (error := find_html_error(markup)) is not None:
-            return HttpResponse(
-                _("The text {refusal}.").format(refusal=translate(error)),
-                status=422,
-                content_type="text/plain; charset=utf-8",
-            )
-        page = render_to_string("panel/articles/preview.html", {"markup": SafeString(sanitize_html(markup))})
-        return HttpResponse(page, headers={"Content-Security-Policy": PREVIEW_POLICY, "X-Frame-Options": "SAMEORIGIN"})
+        return render_preview(request)
 
     def changeform_view(
         self,
@@ -309,7 +274,8 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         return context
 
     def lock_row(self, instance: Article) -> None:
-        """Lock the blog first and then the article, in the same order as all other changes."""
+        """Lock the shop, the blog and then the article, because a new handle can create a redirect."""
+        lock_shop()
         get_for_update(Blog, instance.blog_id, no_key=True)
         super().lock_row(instance)
 
@@ -318,14 +284,17 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         image: ArticleImage | None = getattr(request, "image", None)
         actor, now = self.actor(request), timezone.now()
         if change:
+            article = Article.objects.select_related("blog").get(pk=obj.pk)
+            old_path = self.storefront_path(article)
             articles.update_article(
-                Article.objects.get(pk=obj.pk),
+                article,
                 attrs,
                 image=image,
                 remove_image=bool(form.cleaned_data.get("remove_picture")) and image is None,
                 actor=actor,
                 at=now,
             )
+            redirect_if_renamed(request, form, old_path, self.storefront_path(article), actor=actor, at=now)
             return
         article = articles.create_article(form.cleaned_data["blog"].pk, attrs, image=image, actor=actor, at=now)
         obj.__dict__.update(article.__dict__)

@@ -39,7 +39,7 @@ class StoreFileForm(PanelForm[StoreFile]):
         label=gettext_lazy("Image"),
         widget=ThemedFileInput(),
         help_text=format_lazy(
-            gettext_lazy("PNG, GIF or JPEG, up to {size} and {megapixels} megapixels."),
+            gettext_lazy("PNG, JPEG, GIF, WebP or AVIF, up to {size} and {megapixels} megapixels."),
             size=format_bytes(MAX_BYTES),
             megapixels=MAX_MEGAPIXELS,
         ),

@@ -14,7 +14,9 @@ from django.utils.translation import gettext as _
 from apps.content.domain import assets, blob_store
 from apps.content.domain.media_types import get_media_type
 from apps.content.domain.public_urls import get_asset_url, get_local_path
-from apps.content.domain.theme_archive import DEFAULT_LIMITS, LAYOUT
+from apps.content.domain.theme_archive import DEFAULT_LIMITS
+from apps.content.domain.theme_files.contents import is_text_file
+from apps.content.domain.theme_files.keys import LAYOUT, normalize_key
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.html_fields import restore_line_endings
@@ -67,7 +69,7 @@ class FileText:
 
 
 def load_text(key: str, content: FileContent) -> FileText:
-    if not assets.is_text_file(key):
+    if not is_text_file(key):
         return FileText()
     try:
         return FileText(blob_store.read_blob(content).decode())
@@ -123,14 +125,14 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         if request.method == "POST":
             require_permission(request, CHANGE_ASSET)
             return self._save(request, theme)
-        key, term = request.GET.get("key", ""), request.GET.get("q", "").strip()
+        key, term = normalize_key(request.GET.get("key", "")), request.GET.get("q", "").strip()
         return self._show(request, theme, key, hits=search_theme(theme, term) if term else None, term=term)
 
     def _save(self, request: HttpRequest, theme: Theme) -> HttpResponse:
         """Save the submitted text or the uploaded file, unless someone else has changed the theme file."""
-        key, expected = request.POST.get("key", "").strip(), request.POST.get("expected", "")
+        key, expected = normalize_key(request.POST.get("key", "").strip()), request.POST.get("expected", "")
         upload = request.FILES.get("file")
-        current = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
+        current = assets.get_asset(theme, key)
         typed = request.POST.get("text", "")
         try:
             assets.check_asset_key(key)
@@ -144,9 +146,9 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
                 raise assets.AssetRefused(_("Choose a file to replace {key}").format(key=key))
             before = _read_current(current).text or ""
             data = upload.read() if upload is not None else restore_line_endings(before, typed).encode()
-            assets.check_asset_content(key, data)
+            data, note = assets.check_asset_content(key, data)
             content = blob_store.store_blob(data)
-            assets.save_asset(theme, key, content, **self.event_kwargs(request), expected=expected)
+            assets.save_asset(theme, key, content, **self.event_kwargs(request), expected=expected, note=note)
         except assets.EditConflict:
             if not expected:
                 return self._show(request, theme, key, error=_("The file {key} already exists.").format(key=key))
@@ -156,6 +158,8 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         except DomainError as error:
             return self._show(request, theme, key, typed=None if upload else typed, error=format_errors(error))
         self.message_user(request, _("Saved {key}.").format(key=key), messages.SUCCESS)
+        if note is not None:
+            self.message_user(request, f"{note.localize()}.", messages.WARNING)
         return HttpResponseRedirect(_get_editor_url(theme.pk, key))
 
     def _show(
@@ -169,7 +173,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         error: str = "",
         **context: object,
     ) -> HttpResponse:
-        asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
+        asset = assets.get_asset(theme, key)
         history = _get_history_context(theme, key, asset)
         may_change = has_permission(request, CHANGE_ASSET) and theme.previewable
         response = self.page(
@@ -224,7 +228,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
             else:
                 self.message_user(request, _("Restored {key}.").format(key=version.key), messages.SUCCESS)
             return HttpResponseRedirect(_get_editor_url(theme.pk, version.key))
-        current = Asset.objects.select_related("content").filter(theme=theme, key=version.key).first()
+        current = assets.get_asset(theme, version.key)
         earlier = load_text(version.key, version.content)
         return self.page(
             request,
@@ -258,7 +262,7 @@ def _get_content_context(
     saved = _read_current(asset)
     return {
         "lost": saved.lost,
-        "is_text": assets.is_text_file(key) if key else False,
+        "is_text": is_text_file(key) if key else False,
         "text": saved.text if submitted is None else submitted,
         "theirs": saved.text if conflict else None,
         "language": get_editor_language(key),

@@ -35,7 +35,8 @@ from apps.core.exceptions import DomainError, RowDeleted
 from apps.core.http.ssrf_guard import UrlRefused, check_url
 from apps.core.i18n import formats
 from apps.core.i18n.error_messages import format_bytes, larger_than
-from apps.core.i18n.messages import translate
+from apps.core.i18n.messages import as_message, get_items, translate
+from apps.core.jobs.metrics import find_stall
 from apps.core.jobs.models import Job
 from apps.core.media.storage import StorageFailed
 from apps.core.tenancy.permissions import allow, grants
@@ -136,10 +137,12 @@ class ThemeAdmin(ThemeEditorPages):
         )
 
     def _card(self, request: HttpRequest, theme: Theme, count: int) -> Context:
+        job = _get_job(theme) if theme.processing else None
         return {
             "theme": theme,
             "kind": _get_badge(theme),
-            "job": _get_job(theme) if theme.processing else None,
+            "job": job,
+            "waits": find_stall(job),
             "vintage": theme.previewable and is_vintage(theme),
             "may_change": has_permission(request, CHANGE),
             "may_add": has_permission(request, ADD),
@@ -188,8 +191,17 @@ class ThemeAdmin(ThemeEditorPages):
                 return HttpResponseRedirect(self.url("changelist"))
         may_change = has_permission(request, CHANGE)
         form.fields["name"].disabled = not may_change
-        context = {"original": theme, "form": form, "seen": compute_fingerprint(theme.name), "may_change": may_change}
-        return self.page(request, "panel/themes/detail.html", theme.name, **context)
+        return self.page(
+            request,
+            "panel/themes/detail.html",
+            theme.name,
+            original=theme,
+            form=form,
+            seen=compute_fingerprint(theme.name),
+            may_change=may_change,
+            problems=_split_messages(theme.failure),
+            notes=_split_messages(theme.notes),
+        )
 
     @row_view("delete/", DELETE, name="delete")
     def remove_view(self, request: HttpRequest, theme: Theme) -> HttpResponse:
@@ -247,6 +259,10 @@ class ThemeAdmin(ThemeEditorPages):
         else:
             self.message_user(request, _("Done: {name}.").format(name=name), messages.SUCCESS)
         return HttpResponseRedirect(self.url("changelist"))
+
+
+def _split_messages(text: str) -> list[str]:
+    return [message.localize() for message in get_items(as_message(text))] if text else []
 
 
 def _get_badge(theme: Theme) -> str:

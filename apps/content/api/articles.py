@@ -3,9 +3,9 @@ from datetime import datetime
 
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
-from django.utils import timezone
 from rest_framework.request import Request
 
+from apps.content.api.publishing import set_published_at
 from apps.content.domain import articles
 from apps.content.domain.article_images import ArticleImage, store_article_image_from_body
 from apps.content.domain.public_urls import get_article_image_url
@@ -14,7 +14,6 @@ from apps.core.db.row_locks import get_for_update
 from apps.core.i18n.error_messages import INVALID, too_long
 from apps.core.rest.exceptions import Unprocessable
 from apps.core.rest.openapi.schemas import IMAGE_SCHEMA
-from apps.core.rest.reading.keyset_pagination import parse_limit
 from apps.core.rest.render_context import RenderContext
 from apps.core.rest.resources.fields import (
     ModelDerivedField,
@@ -27,6 +26,7 @@ from apps.core.rest.resources.fields import (
 )
 from apps.core.rest.resources.filters import ApiFilter, DateTimeFilter, PublishedFilter, ResourceFilter, TextFilter
 from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.resources.text_lists import TAG_PARAMETERS, get_text_list_schema, parse_tag_query
 from apps.core.rest.viewsets import ApiView, ShopViewSet
 from apps.core.sanitizing import find_html_error
 from apps.core.types import Attrs, Errors, Rendered, RequestData, Schema
@@ -91,27 +91,7 @@ class ArticleSerializer(ResourceSerializer[Article]):
                 errors[name] = [error]
         if "body_html" in attrs:
             attrs["body_html"] = attrs["body_html"] or ""
-        _set_published_at(attrs, instance)
-
-
-def _set_published_at(attrs: Attrs, instance: Article | None) -> None:
-    """Set ``published_at`` from ``published``.
-
-    ``false`` hides the article. ``true`` publishes the article now, unless it is already published.
-    """
-    published = attrs.pop("published", None)
-    if instance is not None and "published_at" in attrs and published == (instance.published_at is not None):
-        # Clients often send a whole article back. If ``published`` repeats the current state, only ``published_at``
-        # applies.
-        published = None
-    now = timezone.now()
-    if published is False:
-        attrs["published_at"] = None
-    elif published and attrs.get("published_at") is None:
-        visible = instance is not None and instance.published_at is not None and instance.published_at <= now
-        attrs["published_at"] = instance.published_at if visible and instance else now
-    elif instance is None:
-        attrs.setdefault("published_at", now)
+        set_published_at(attrs, instance)
 
 
 class TagFilter(ApiFilter):
@@ -221,15 +201,8 @@ class ArticleValuesView(ApiView):
     # The tag of these routes in the OpenAPI document.
     plural = "articlewords"
     scope = "content"
-    query_parameters = {"tags": ("limit", "popular")}
-    responses = {
-        name: {
-            "type": "object",
-            "required": [name],
-            "properties": {name: {"type": "array", "items": {"type": "string"}}},
-        }
-        for name in ("authors", "tags")
-    }
+    query_parameters = {"tags": TAG_PARAMETERS}
+    responses = {name: get_text_list_schema(name) for name in ("authors", "tags")}
 
     def load_parents(self) -> None:
         blog_id = self.kwargs.get("blog_id")
@@ -242,7 +215,6 @@ class ArticleValuesView(ApiView):
 
     def tags(self, request: Request, **_: int) -> HttpResponse:
         """List the tags of articles."""
-        limit = parse_limit(self.query["limit"]) if "limit" in self.query else None
-        popular = self.query.get("popular", "0") not in {"0", "false", ""}
+        limit, popular = parse_tag_query(self.query)
         tag_names = articles.list_tags(blog_id=self.kwargs.get("blog_id"), limit=limit, popular=popular)
         return self.json_response({"tags": tag_names})

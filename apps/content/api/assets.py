@@ -7,7 +7,8 @@ from rest_framework.request import Request
 from apps.content.domain import assets, blob_store
 from apps.content.domain.media_types import get_media_type
 from apps.content.domain.public_urls import get_asset_url
-from apps.content.models import Asset, FileContent, Theme
+from apps.content.domain.theme_files.contents import is_text_file
+from apps.content.models import Asset, Theme
 from apps.core.i18n.error_messages import PARAMETER_MISSING
 from apps.core.rest.exceptions import BadRequest
 from apps.core.rest.render_context import RenderContext
@@ -69,8 +70,7 @@ class AssetViewSet(ShopViewSet[Asset]):
         "delete_file": {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}},
     }
 
-    key: str
-    content: FileContent
+    stored: assets.StoredAsset
 
     def check_permissions(self, request: Request) -> None:
         """Require an additional scope from public apps that change files."""
@@ -97,7 +97,7 @@ class AssetViewSet(ShopViewSet[Asset]):
         )
 
     def _single(self, key: str) -> HttpResponse:
-        asset = self.get_queryset().select_related("content").filter(key=key).first()
+        asset = assets.get_asset(self.theme, key)
         if asset is None:
             raise Http404
         data = self.get_read_plan().read_one(asset.pk, self.context)
@@ -113,12 +113,13 @@ class AssetViewSet(ShopViewSet[Asset]):
         body = self.unwrap_body("asset")
         if not self.theme.previewable:
             raise assets.AssetRefused("The theme's files are not installed yet")
-        self.key, self.content = assets.store_asset_content(self.theme, body)
+        self.stored = assets.store_asset_content(self.theme, body)
 
     def put_file(self, request: Request, **_: int) -> HttpResponse:
         """Create or replace a file."""
         with transaction.atomic():
-            asset = assets.save_asset(self.theme, self.key, self.content, actor=self.actor, at=self.at)
+            key, content, note = self.stored
+            asset = assets.save_asset(self.theme, key, content, actor=self.actor, at=self.at, note=note)
             return self.render_object(asset.pk)
 
     def delete_file(self, request: Request, **_: int) -> HttpResponse:
@@ -139,7 +140,7 @@ def encode_content(asset: Asset) -> tuple[str, str]:
     The key is ``value`` for text, and ``attachment`` for all other content, which is encoded as Base64.
     """
     data = blob_store.read_blob(asset.content)
-    if assets.is_text_file(asset.key):
+    if is_text_file(asset.key):
         try:
             return "value", data.decode()
         except UnicodeDecodeError:

@@ -19,6 +19,7 @@ from apps.core.events.recording import (
     record_event,
     record_secondary_events,
 )
+from apps.core.events.redaction import clear_copies
 from apps.core.handles import build_handle, find_free_handle
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
@@ -111,6 +112,7 @@ def delete_article(article: Article, *, actor: str, at: datetime) -> None:
     refresh_for_update(article)
     record_event("articles/delete", article, actor=actor, at=at)
     had_tags = bool(article.tags)
+    clear_copies(Article, [article.pk])
     article.delete()
     if had_tags:
         _refresh_tags(blog, actor=actor, at=at)

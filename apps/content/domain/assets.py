@@ -4,41 +4,35 @@ Contents are stored before the transaction (``store_asset_content``), and rows a
 keeps the previous content as a version.
 """
 
-import json
-import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import NoReturn
+from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Sum
 from django.utils.translation import gettext as _
 
 from apps.content.domain import blob_store
-from apps.content.domain.theme_archive import DEFAULT_LIMITS, LAYOUT, TEXT_SUFFIXES, is_theme_key
+from apps.content.domain.theme_archive import DEFAULT_LIMITS
+from apps.content.domain.theme_files.contents import ContentRefused, check_content, describe_conversions
+from apps.content.domain.theme_files.keys import LAYOUT, find_key_conflict, find_key_problem, normalize_key
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.core.events.recording import record_event
 from apps.core.exceptions import DomainError
 from apps.core.http.errors import HttpRequestFailed
 from apps.core.http.sync_client import Limits, download_file
-from apps.core.i18n.error_messages import BLANK, INVALID, format_bytes, larger_than, too_long
-from apps.core.i18n.messages import Message, as_message, define_message, define_text, translate
+from apps.core.i18n.error_messages import BLANK, INVALID, larger_than
+from apps.core.i18n.messages import Message, define_message, join_messages, translate
 from apps.core.media.attachments import AttachmentRefused, decode_attachment
 
 _SAVED = define_message("theme_files.saved", "Saved {key}")
 _DELETED = define_message("theme_files.deleted", "Deleted {key}")
 _KEY_IS = define_message("theme_files.key", "key {problem}")
-_TOO_LARGE = define_message("theme_files.too_large", "The file {key} is larger than {size}")
-_NO_TEXT = define_message("theme_files.not_text", "The file {key} is not UTF-8 text")
-_NO_JSON = define_message("theme_files.not_json", "The file {key} is not valid JSON: {problem}")
-_NESTED = define_text("theme_files.nested", "it is nested too deeply")
 _EXACTLY_ONE = define_message("theme_files.exactly_one", "must have exactly one of {names}")
 _FULL = define_message("theme_files.theme_full", "The theme already has the maximum of {number} files")
 
-MAX_KEY = 255
 MAX_VERSIONS = 50
 SOURCES = ("value", "attachment", "src", "source_key")
-_COMMENT = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
 
 
 class AssetRefused(DomainError):
@@ -55,55 +49,45 @@ class EditConflict(DomainError):
     status = 409
 
 
-def is_text_file(key: str) -> bool:
-    return key[key.rfind(".") :].lower() in TEXT_SUFFIXES if "." in key.rpartition("/")[2] else False
+class StoredAsset(NamedTuple):
+    """A stored content with the key of its theme file, and a note if it was converted."""
+
+    key: str
+    content: FileContent
+    note: Message | None
 
 
 def check_asset_key(key: object) -> str:
+    """Return a key in its normalized form."""
     if key is None or key == "":
         raise AssetRefused(_KEY_IS(problem=BLANK))
     if not isinstance(key, str):
         raise AssetRefused(_KEY_IS(problem=INVALID))
-    if len(key) > MAX_KEY:
-        raise AssetRefused(_KEY_IS(problem=too_long(MAX_KEY)))
-    if not is_theme_key(key):
-        raise AssetRefused(_KEY_IS(problem=INVALID))
+    key = normalize_key(key)
+    if problem := find_key_problem(key):
+        raise AssetRefused(_KEY_IS(problem=problem))
     return key
 
 
-def check_asset_content(key: str, data: bytes) -> None:
-    """Check the size of a theme file and the text or JSON that its file type requires."""
-    limit = DEFAULT_LIMITS.asset_bytes(key)
-    if len(data) > limit:
-        raise AssetRefused(_TOO_LARGE(key=key, size=format_bytes(limit)))
-    if not is_text_file(key):
-        return
+def check_asset_content(key: str, data: bytes) -> tuple[bytes, Message | None]:
+    """Check the content of a theme file, and return it in UTF-8, with a note if it was converted."""
     try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise AssetRefused(_NO_TEXT(key=key)) from None
-    if key.lower().endswith(".json"):
-        _check_json(key, text)
+        checked = check_content(key, data)
+    except ContentRefused as error:
+        raise AssetRefused(str(error)) from error
+    notes = describe_conversions({checked.conversion: [key]}) if checked.conversion else []
+    return checked.data, notes[0] if notes else None
 
 
-def _check_json(key: str, text: str) -> None:
-    comment = _COMMENT.match(text)
-    try:
-        # Skip parsing numbers, which can be very long. Reject NaN and Infinity, which Python accepts but JSON does not.
-        json.loads(
-            text[comment.end() :] if comment else text, parse_int=str, parse_float=str, parse_constant=_reject_constant
-        )
-    except (ValueError, RecursionError) as error:
-        reason = _NESTED if isinstance(error, RecursionError) else as_message(str(error))
-        raise AssetRefused(_NO_JSON(key=key, problem=reason)) from None
+def get_asset(theme: Theme, key: str) -> Asset | None:
+    """Return a theme file with its content, or None if it does not exist."""
+    files = Asset.objects.select_related("content")
+    asset: Asset | None = files.filter(theme=theme, key=normalize_key(key)).first()
+    return asset
 
 
-def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON value")
-
-
-def store_asset_content(theme: Theme, values: Mapping[str, object]) -> tuple[str, FileContent]:
-    """Store the content from ``key`` and exactly one of ``SOURCES``. Return the key and the content.
+def store_asset_content(theme: Theme, values: Mapping[str, object]) -> StoredAsset:
+    """Store the content from ``key`` and exactly one of ``SOURCES``.
 
     Must be called before the transaction, because it may download a file.
     """
@@ -117,19 +101,19 @@ def store_asset_content(theme: Theme, values: Mapping[str, object]) -> tuple[str
     value = values[sources[0]]
     if not isinstance(value, str):
         raise AssetRefused(f"{sources[0]} {INVALID}")
-    if sources[0] == "source_key":
-        source = Asset.objects.select_related("content").filter(theme=theme, key=value).first()
-        if source is None:
+    data, note = check_asset_content(key, _load_content(theme, key, sources[0], value))
+    return StoredAsset(key, blob_store.store_blob(data), note)
+
+
+def _load_content(theme: Theme, key: str, source: str, value: str) -> bytes:
+    if source == "source_key":
+        original = get_asset(theme, value)
+        if original is None:
             raise AssetRefused(_("source_key does not exist"))
-        data = blob_store.read_blob(source.content)
-    elif sources[0] == "src":
-        data = _download_content(value)
-    elif sources[0] == "attachment":
-        data = _decode_attachment(key, value)
-    else:
-        data = value.encode()
-    check_asset_content(key, data)
-    return key, blob_store.store_blob(data)
+        return blob_store.read_blob(original.content)
+    if source == "src":
+        return _download_content(value)
+    return _decode_attachment(key, value) if source == "attachment" else value.encode()
 
 
 def _decode_attachment(key: str, value: str) -> bytes:
@@ -150,22 +134,29 @@ def _download_content(src: str) -> bytes:
 
 @transaction.atomic
 def save_asset(
-    theme: Theme, key: str, content: FileContent, *, actor: str, at: datetime, expected: str | None = None
+    theme: Theme,
+    key: str,
+    content: FileContent,
+    *,
+    actor: str,
+    at: datetime,
+    expected: str | None = None,
+    note: Message | None = None,
 ) -> Asset:
-    """Save stored content as a theme file. The key must be valid.
+    """Save stored content as a theme file. The key must be valid and normalized.
 
     ``expected`` is the checksum of the content that the actor edited, or "" for a new file. If it is None, the conflict
-    check is skipped.
+    check is skipped. A ``note`` about a converted content appears in the history of the theme.
 
     Raises:
         AssetRefused: The theme's files are not installed yet, or the theme would exceed the limits of an archive.
         EditConflict: The file has been changed since the actor loaded it.
     """
-    asset: Asset | None = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
+    asset = get_asset(theme, key)
     if asset is not None and asset.content_id == content.pk:
         return asset
     _lock_and_touch(theme)
-    asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
+    asset = get_asset(theme, key)
     before = asset.content.md5 if asset else ""
     if expected is not None and before not in {expected, content.md5}:
         raise EditConflict(_("The file {key} was changed by someone else").format(key=key))
@@ -179,17 +170,19 @@ def save_asset(
         _save_version(asset)
         asset.content, asset.actor = content, actor
         asset.save(update_fields=["content", "actor"])
-    _record(theme, _SAVED(key=key), {key: [before or None, content.md5]}, actor=actor, at=at)
+    message = join_messages([_SAVED(key=key), *([note] if note else [])])
+    _record(theme, message, {key: [before or None, content.md5]}, actor=actor, at=at)
     return asset
 
 
 @transaction.atomic
 def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
     """Delete a theme file, but keep the file's versions, so that it can be restored."""
+    key = normalize_key(key)
     if key == LAYOUT:
         raise AssetRefused(_("The file {layout} cannot be deleted").format(layout=LAYOUT))
     _lock_and_touch(theme)
-    asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
+    asset = get_asset(theme, key)
     if asset is None:
         raise AssetNotFound(_("The file {key} does not exist").format(key=key))
     _save_version(asset)
@@ -213,17 +206,19 @@ def _lock_and_touch(theme: Theme) -> None:
 
 def _check_key_conflicts(theme: Theme, key: str) -> None:
     """Reject a key if some file systems can't store it with another key, so that an archive can be uploaded again."""
-    folders = [key[:end] for end, character in enumerate(key) if character == "/"]
-    conflict = Q(key__iexact=key) | Q(key__istartswith=f"{key}/")
-    for folder in folders:
-        conflict |= Q(key__iexact=folder)
-    other = Asset.objects.filter(conflict, theme=theme).values_list("key", flat=True).first()
-    if other is None:
+    directory = key.partition("/")[0]
+    keys = Asset.objects.filter(theme=theme, key__startswith=f"{directory}/").values_list("key", flat=True)
+    conflict = find_key_conflict([key], others=keys)
+    if conflict is None:
         return
-    if other.lower() == key.lower():
-        raise AssetRefused(_("The file {other} already exists, and the names differ only in case").format(other=other))
+    if conflict.is_same_name:
+        raise AssetRefused(
+            _("The file {other} already exists, and some systems can't tell the names apart").format(
+                other=conflict.other
+            )
+        )
     raise AssetRefused(
-        _("The file conflicts with {other}: a path can't be both a file and a folder").format(other=other)
+        _("The file conflicts with {other}: a path can't be both a file and a folder").format(other=conflict.other)
     )
 
 

@@ -3,9 +3,11 @@ from datetime import datetime
 
 from django.db import transaction
 
-from apps.content.models import Article, ArticleTag, ArticleVersion, Blog
+from apps.content.domain.comments import delete_comments
+from apps.content.models import Article, ArticleTag, ArticleVersion, Blog, Comment
 from apps.core.db.row_locks import get_for_update, refresh_for_update
 from apps.core.events.recording import apply_changes, record_event
+from apps.core.events.redaction import clear_copies
 from apps.core.handles import build_handle, find_free_handle
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.tenancy.shops import lock_shop
@@ -14,7 +16,7 @@ from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput
 
 # The number of articles to load at once. A low number limits the memory use, because an article can be half a megabyte.
-ARTICLES_AT_ONCE = 50
+ARTICLES_AT_ONCE, COMMENTS_AT_ONCE = 50, 500
 
 
 @transaction.atomic
@@ -53,6 +55,9 @@ def delete_blog(blog: Blog, *, actor: str, at: datetime) -> None:
     for article in Article.objects.filter(blog=blog).order_by("id").iterator(ARTICLES_AT_ONCE):
         record_event("articles/delete", article, actor=actor, at=at)
     record_event("blogs/delete", blog, actor=actor, at=at)
+    while comment_ids := list(Comment.objects.filter(blog=blog).values_list("pk", flat=True)[:COMMENTS_AT_ONCE]):
+        delete_comments(comment_ids)
+    clear_copies(Blog, [blog.pk])
     ArticleTag.objects.filter(blog=blog).delete()
     ArticleVersion.objects.filter(article__blog=blog).only("pk").delete()
     Article.objects.filter(blog=blog).only("pk").delete()

@@ -33,4 +33,4 @@ def get_asset_url(shop: Shop, theme_id: int, key: str, md5: str) -> str | None:
     """Return the public URL of a theme file, or None if the file is outside ``assets/``."""
     if not key.startswith("assets/"):
         return None
-    return get_storefront_url(shop, f"themes/{theme_id}/{key}?v={md5[:12]}")
+    return get_storefront_url(shop, f"themes/{theme_id}/{quote(key, safe='/@')}?v={md5[:12]}")

@@ -6,22 +6,25 @@ can start over.
 """
 
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, NamedTuple, cast
 
 from django.utils import timezone
 
 from apps.content.domain import blob_store, themes
-from apps.content.domain.theme_archive import DEFAULT_LIMITS, LAYOUT, open_theme
+from apps.content.domain.theme_archive import DEFAULT_LIMITS, ThemeArchive, open_theme
+from apps.content.domain.theme_files.contents import ContentRefused, Conversion, check_content, describe_conversions
+from apps.content.domain.theme_files.keys import LAYOUT
 from apps.content.models import Asset, FileContent, Theme
 from apps.core.events.recording import record_event
 from apps.core.http.errors import HttpRequestFailed
 from apps.core.http.sync_client import Limits, download_file
-from apps.core.i18n.messages import as_message, define_message
+from apps.core.i18n.messages import Message, as_message, define_message, join_messages
 from apps.core.jobs.models import Job
 from apps.core.jobs.queue import GiveUp, report_progress
 from apps.core.media.storage import StorageFailed
@@ -35,6 +38,15 @@ STARTER = Path(__file__).parent / "starter_theme"
 DOWNLOAD = Limits(max_bytes=DEFAULT_LIMITS.packed_bytes, total_seconds=30)
 BATCH_FILES = 100
 BATCH_BYTES = 2 * 1024 * 1024
+# The number of files with errors that are reported at once.
+MAX_PROBLEMS = 20
+
+
+class StoredFiles(NamedTuple):
+    """The blobs of a theme by key, and notes about files that were left out or converted."""
+
+    blobs: dict[str, FileContent]
+    notes: str = ""
 
 
 def extract_theme(job: Job, **arguments: Any) -> None:
@@ -53,47 +65,63 @@ def extract_theme(job: Job, **arguments: Any) -> None:
         except ArchiveRefused as error:
             raise GiveUp(str(error)) from error
     else:
-        files = store_folder(STARTER)
-    themes.install_theme_files(theme_id, files, actor=job.actor, at=timezone.now())
+        files = StoredFiles(store_folder(STARTER))
+    themes.install_theme_files(theme_id, files.blobs, notes=files.notes, actor=job.actor, at=timezone.now())
 
 
 def record_extraction_failure(job: Job) -> None:
     themes.mark_theme_failed(int(job.arguments["theme_id"]), reason=job.error, actor=job.actor, at=timezone.now())
 
 
-def store_archive_files(file: BinaryIO, progress: Callable[[int, int], None]) -> dict[str, FileContent]:
+def store_archive_files(file: BinaryIO, progress: Callable[[int, int], None]) -> StoredFiles:
     """Store the files of a seekable theme archive, and report the numbers of stored and of all files.
 
-    Return the blobs, keyed by theme file. No row refers to them yet. If the archive is invalid, they are released.
+    No row refers to the blobs yet. If the archive or one of its files is invalid, the blobs are released.
     """
     archive = open_theme(file)
     refuse_if(LAYOUT not in archive.keys, _NO_LAYOUT(key=LAYOUT))
     total = len(archive)
     staged: dict[str, FileContent] = {}
-    keys: list[str] = []
-    datas: list[bytes] = []
+    batch: dict[str, bytes] = {}
 
     def flush() -> None:
-        staged.update(zip(keys, blob_store.store_blobs(datas), strict=True))
+        staged.update(zip(batch, blob_store.store_blobs([*batch.values()]), strict=True))
         progress(len(staged), total)
-        keys.clear()
-        datas.clear()
+        batch.clear()
 
     size = 0
+    conversions: dict[Conversion, list[str]] = defaultdict(list)
     try:
-        for key, reader in archive:
-            data = reader.read()
-            keys.append(key)
-            datas.append(data)
+        for key, data in _iterate_checked(archive, conversions):
+            batch[key] = data
             size += len(data)
-            if len(keys) >= BATCH_FILES or size >= BATCH_BYTES:
+            if len(batch) >= BATCH_FILES or size >= BATCH_BYTES:
                 flush()
                 size = 0
         flush()
     except ArchiveRefused:
         blob_store.release_blobs(staged.values())
         raise
-    return staged
+    notes: list[Message] = [*filter(None, [archive.left_out]), *describe_conversions(conversions)]
+    return StoredFiles(staged, join_messages(notes) if notes else "")
+
+
+def _iterate_checked(archive: ThemeArchive, conversions: dict[Conversion, list[str]]) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of an archive, and collect the keys of converted files. Raise one error about all bad files."""
+    problems: list[Message] = []
+    for key, reader in archive:
+        try:
+            data, conversion = check_content(key, reader.read())
+        except ContentRefused as error:
+            problems.append(as_message(str(error)))
+            if len(problems) == MAX_PROBLEMS:
+                break
+            continue
+        if conversion:
+            conversions[conversion].append(key)
+        yield key, data
+    if problems:
+        raise ArchiveRefused(join_messages(problems))
 
 
 def store_folder(folder: Path) -> dict[str, FileContent]:

@@ -82,11 +82,16 @@ def create_theme(
 
 
 @transaction.atomic
-def install_theme_files(theme_id: int, files: dict[str, FileContent], *, actor: str, at: datetime) -> bool:
-    """Add all files to a theme and publish it if requested. Return True if the theme was still processing."""
+def install_theme_files(
+    theme_id: int, files: dict[str, FileContent], *, notes: str = "", actor: str, at: datetime
+) -> bool:
+    """Add all files to a theme and publish it if requested. Return True if the theme was still processing.
+
+    The page of the theme shows ``notes`` about files that were left out or converted.
+    """
     shop = lock_shop()
     moved = Theme.objects.filter(pk=theme_id, processing=True).update(
-        processing=False, previewable=True, failure="", upload=None
+        processing=False, previewable=True, failure="", notes=notes, upload=None
     )
     if not moved:
         return False
@@ -99,7 +104,8 @@ def install_theme_files(theme_id: int, files: dict[str, FileContent], *, actor: 
     )
     theme = Theme.objects.get(pk=theme_id)
     changes = {"processing": [True, False], "previewable": [False, True]}
-    record_event("themes/update", theme, actor=actor, at=at, changes=changes)
+    message = as_message(notes) if notes else None
+    record_event("themes/update", theme, actor=actor, at=at, changes=changes, message=message)
     if theme.publish_when_ready:
         _set_published(theme, actor=actor, at=at)
     return True

@@ -23,6 +23,8 @@ class Blog(ShopOwned):
     tags = models.TextField(gettext_lazy("tags"), blank=True, editable=False)
     version = VersionField()
 
+    # The tags of all articles.
+    unrecorded_fields = ("tags",)
     non_personal_fields = ("title", "handle", "template_suffix", "tags")
 
     class Meta:

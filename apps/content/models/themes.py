@@ -13,7 +13,8 @@ class Theme(ShopOwned):
     """A storefront theme, made up of files. Customers see the published theme.
 
     While ``processing`` is set, a job installs the files. If a theme is neither processing nor previewable, the
-    installation failed, the theme has no files, and ``failure`` contains the reason.
+    installation failed, the theme has no files, and ``failure`` contains the reason. ``notes`` tells which files of the
+    archive were left out or converted.
     """
 
     class Role(models.TextChoices):
@@ -37,9 +38,10 @@ class Theme(ShopOwned):
     processing = models.BooleanField(gettext_lazy("processing"), default=True, editable=False)
     publish_when_ready = models.BooleanField(default=False, editable=False)
     failure = MessageField(editable=False)
+    notes = MessageField(editable=False, db_default="")
     version = VersionField()
 
-    non_personal_fields = ("name", "src", "failure")
+    non_personal_fields = ("name", "src", "failure", "notes")
 
     class Meta:
         verbose_name = gettext_lazy("theme")

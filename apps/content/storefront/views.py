@@ -15,6 +15,7 @@ from django.utils import timezone
 from apps.content.domain import article_images, blob_store, mobile_apps, script_tags, store_files
 from apps.content.domain.media_types import get_served_type
 from apps.content.domain.public_urls import get_image_version
+from apps.content.domain.theme_files.keys import normalize_key
 from apps.content.models import Article, Asset, FileContent, ScriptTag
 from apps.core.media.image_validation import ImageRefused
 from apps.core.media.names import parse_transformation
@@ -73,7 +74,8 @@ def serve_script(request: HttpRequest, tag_id: int) -> HttpResponse:
 
 @_in_scope_of_domain
 def serve_asset(request: HttpRequest, theme_id: int, key: str) -> HttpResponse:
-    theme_file = Asset.objects.select_related("content").filter(theme_id=theme_id, key=f"assets/{key}").first()
+    key = normalize_key(f"assets/{key}")
+    theme_file = Asset.objects.select_related("content").filter(theme_id=theme_id, key=key).first()
     if theme_file is None:
         raise Http404
     content_type = get_served_type(theme_file.key)

@@ -1,4 +1,4 @@
-"""Create demo content: a theme, a blog with ten articles, two mobile apps, and an app with a script tag."""
+"""Create demo content: a theme, a blog with articles, pages, two mobile apps, and an app with a script tag."""
 
 import io
 import random
@@ -14,6 +14,7 @@ from apps.content.models import MobilePlatformApplication, Theme
 from apps.core.events.recording import record_event
 from apps.core.tenancy.models import App, Shop
 from apps.demo.data.articles import ARTICLES, DemoArticle
+from apps.demo.data.pages import load_demo_pages
 from apps.metafields.domain.write import MetafieldInput
 from apps.shops.domain import app_installation
 
@@ -37,6 +38,7 @@ def load_demo_content(shop: Shop, at: datetime) -> None:
     random_generator = random.Random(10)  # noqa: S311 - the demo must be the same every time
     for number, sketch in enumerate(ARTICLES):
         _create_article(blog.pk, sketch, _draw_image(random_generator, sketch, number), at, minutes=3 + number % 5)
+    load_demo_pages(at)
     _create_mobile_apps(shop, at)
     _install_size_guide(shop, at)
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from apps.catalog.domain import products
-from apps.catalog.domain.inputs import ProductParts, VariantInput
+from apps.catalog.domain import image_files, products
+from apps.catalog.domain.inputs import ImageInput, ProductParts, VariantInput
 from apps.catalog.models import Variant
 from apps.core.tenancy.models import Shop
 from apps.core.types import Attrs
 from apps.customers.models import Customer
 from apps.demo.data.orders import get_address
+from apps.demo.data.product_images import COLORS, draw_product
 from apps.demo.warehouse import SCOPES, SERVICE_NAME
 from apps.fulfillment.domain import fulfillments, tracking
 from apps.fulfillment.domain.fulfillment_orders import requests, routing, transitions
@@ -199,7 +200,10 @@ def _create_warehouse_product(service: FulfillmentService, at: datetime) -> Vari
         attrs={"price": Decimal(48), "grams": 1400, "fulfillment_service": service.handle},
         item={"sku": SKU, "tracked": True, "cost": Decimal(21)},
     )
-    product = products.create_product(attrs, ProductParts(variants=[variant]), actor=ACTOR, at=at)
+    data = draw_product("lamp", COLORS["Brass"], "harbor-lantern")
+    stored_image = image_files.store_uploaded_image(service.shop_id, data, "harbor-lantern.jpg")
+    image = ImageInput(image=stored_image, attrs={"alt": attrs["title"]})
+    product = products.create_product(attrs, ProductParts(variants=[variant], images=[image]), actor=ACTOR, at=at)
     variant_row = Variant.objects.get(product=product)
     move = StockChange(variant_row.inventory_item_id, service.location_id, _STOCK)
     movements.apply_stock_changes([move], reason=StockMovement.Reason.RECEIVED, actor=ACTOR, at=at)

@@ -13,14 +13,16 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 from django.utils import timezone
 
+from apps.catalog.domain.sales_channels import listings
+from apps.catalog.models import Collection, Product
 from apps.core.db import planner_statistics
 from apps.core.tenancy.access_scopes import SCOPES
 from apps.core.tenancy.models import App, Installation, Membership, Shop, User
 from apps.core.tenancy.permissions import NAMES
 from apps.core.tenancy.scope import shop_scope
 from apps.demo.data import create_demo_data
-from apps.shops.domain import app_installation, purchases, shop_creation, tokens
-from apps.shops.models import AppPurchase
+from apps.shops.domain import app_installation, charges, purchases, shop_creation, tokens
+from apps.shops.models import AppPurchase, RecurringCharge
 from apps.staff.domain import memberships
 
 DOMAIN = "demo-store.localhost"
@@ -123,7 +125,21 @@ def _ensure_installation(shop: Shop, at: datetime) -> Installation:
         if not AppPurchase.objects.filter(installation=installation).exists():
             name, price = "Setting up the connection", Decimal("49.00")
             purchases.create_purchase(installation, name=name, price=price, test=True, actor="system", at=at)
+        if not RecurringCharge.objects.filter(installation=installation).exists():
+            attrs = {"name": "Emails", "price": Decimal("9.00"), "capped_amount": Decimal("50.00"), "test": True}
+            charges.create_charge(installation, attrs, actor="system", at=at)
+        _publish_first_rows(installation, at)
     return installation
+
+
+def _publish_first_rows(installation: Installation, at: datetime) -> None:
+    """Publish the first product and collection to the sales channel of the demo app."""
+    product = Product.objects.filter(status=Product.Status.ACTIVE).order_by("pk").first()
+    collection = Collection.objects.order_by("pk").first()
+    if product is not None:
+        listings.publish_product(installation, product.pk, actor="system", at=at)
+    if collection is not None:
+        listings.publish_collection(installation, collection.pk, actor="system", at=at)
 
 
 def _ensure_owner(shop: Shop) -> str:

@@ -1,0 +1,1 @@
+"""The names and contents of theme files."""
