@@ -3,9 +3,11 @@ from functools import partial
 
 from django.conf import settings
 from django.db.models import Model
+from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from apps.core.events.topics import Topic, topics
+from apps.core.money import format_decimal
 from apps.core.rest.openapi.schemas import build_resource_schema
 from apps.core.rest.reading.query_plans import get_read_plan
 from apps.core.rest.render_context import RenderContext
@@ -13,10 +15,11 @@ from apps.core.tenancy.models import AccessToken, App, Installation, Shop
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Schema
 from apps.shops.api.resources import ShopSerializer
-from apps.shops.domain import purchases
-from apps.shops.models import AppPurchase
+from apps.shops.domain import charges, purchases
+from apps.shops.models import AppPurchase, RecurringCharge, ShopCountry, ShopProvince, get_current_usage
 
 _PURCHASE_GID = "gid://{brand}/AppPurchaseOneTime/"
+_SUBSCRIPTION_GID = "gid://{brand}/AppSubscription/"
 _shop_shape = partial(build_resource_schema, ShopSerializer)
 
 
@@ -37,9 +40,18 @@ def _scopes_payload(instance: Model, version: str) -> dict[str, object]:
     }
 
 
+def _id_payload(instance: Model, version: str) -> dict[str, object]:
+    return {"id": instance.pk}
+
+
 def _app_payload(instance: Model, version: str) -> dict[str, object]:
     assert isinstance(instance, App)
     return {"id": instance.pk, "app": instance.name}
+
+
+def _country_payload(instance: Model, version: str) -> dict[str, object]:
+    assert isinstance(instance, ShopCountry | ShopProvince)
+    return {"id": instance.pk, "code": instance.code}
 
 
 def _purchase_payload(instance: Model, version: str) -> dict[str, object]:
@@ -78,6 +90,53 @@ def _is_own_purchase(payload: Mapping[str, object], app_id: int, _granted: Colle
     return AppPurchase.objects.filter(pk=pk, installation__app_id=app_id).exists()
 
 
+def _charge_payload(instance: Model, version: str) -> dict[str, object]:
+    assert isinstance(instance, RecurringCharge)
+    zone, brand = get_current_shop().tzinfo, settings.BRAND
+    cap, today = instance.capped_amount, timezone.now().astimezone(zone).date()
+    used = get_current_usage(
+        instance.balance_used, instance.balance_period, instance.activated_on, instance.trial_days, today
+    )
+    payload = {
+        "admin_graphql_api_id": f"{_SUBSCRIPTION_GID.format(brand=brand)}{instance.pk}",
+        "name": instance.name,
+        "status": instance.status.upper(),
+        "admin_graphql_api_shop_id": f"gid://{brand}/Shop/{instance.shop_id}",
+        "created_at": instance.created_at.astimezone(zone).isoformat(timespec="seconds"),
+        "updated_at": instance.updated_at.astimezone(zone).isoformat(timespec="seconds"),
+        "currency": instance.currency,
+        "price": format_decimal(instance.price, instance.currency),
+        "capped_amount": None if cap is None else format_decimal(cap, instance.currency),
+        "balance_used": format_decimal(used, instance.currency),
+    }
+    return {"app_subscription": payload}
+
+
+def _charge_shape(_version: str) -> Schema:
+    text, moment = {"type": "string"}, {"type": "string", "format": "date-time"}
+    members = {
+        "admin_graphql_api_id": text,
+        "name": text,
+        "status": {**text, "enum": [status.value.upper() for status in RecurringCharge.Status]},
+        "admin_graphql_api_shop_id": text,
+        "created_at": moment,
+        "updated_at": moment,
+        "currency": text,
+        "price": text,
+        "capped_amount": {"type": ["string", "null"]},
+        "balance_used": text,
+    }
+    return {"type": "object", "properties": {"app_subscription": {"type": "object", "properties": members}}}
+
+
+def _is_own_charge(payload: Mapping[str, object], app_id: int, _granted: Collection[str]) -> bool:
+    """Return True if the app requested the charge, as in ``_is_own_purchase``."""
+    charge = payload["app_subscription"]
+    gid = str(charge["admin_graphql_api_id"]) if isinstance(charge, Mapping) else ""
+    pk = gid.removeprefix(_SUBSCRIPTION_GID.format(brand=settings.BRAND))
+    return RecurringCharge.objects.filter(pk=pk, installation__app_id=app_id).exists()
+
+
 def _scopes_shape(_version: str) -> Schema:
     scopes = {"type": "array", "items": {"type": "string"}}
     return {
@@ -109,6 +168,21 @@ topics.add(
         example=AppPurchase,
     )
 )
+for name, label in (
+    (charges.TOPIC, gettext_noop("App subscription changed")),
+    (charges.LIMIT_TOPIC, gettext_noop("App subscription almost used up")),
+):
+    topics.add(
+        Topic(
+            name=name,
+            render=_charge_payload,
+            label=label,
+            is_offered=True,
+            get_schema=_charge_shape,
+            is_allowed=_is_own_charge,
+            example=RecurringCharge,
+        )
+    )
 for name, render, label in (
     ("shop/create", _shop_payload, gettext_noop("Shop created")),
     ("app/installed", _shop_payload, gettext_noop("App installed")),
@@ -117,6 +191,16 @@ for name, render, label in (
     ("apps/delete", _app_payload, gettext_noop("App registration deleted")),
     ("apps/secret", _app_payload, gettext_noop("App secret replaced")),
     ("apps/old_secret_ended", _app_payload, gettext_noop("Old app secret revoked")),
+    ("countries/create", _country_payload, gettext_noop("Country added")),
+    ("countries/update", _country_payload, gettext_noop("Tax of a country changed")),
+    ("countries/delete", _country_payload, gettext_noop("Country deleted")),
+    ("provinces/update", _country_payload, gettext_noop("Tax of a province changed")),
+    ("storefront_access_tokens/create", _id_payload, gettext_noop("Storefront access token created")),
+    ("storefront_access_tokens/delete", _id_payload, gettext_noop("Storefront access token deleted")),
+    ("application_credits/create", _id_payload, gettext_noop("App credit granted")),
+    ("marketing_events/create", _id_payload, gettext_noop("Marketing event created")),
+    ("marketing_events/update", _id_payload, gettext_noop("Marketing event changed")),
+    ("marketing_events/delete", _id_payload, gettext_noop("Marketing event deleted")),
     ("access_tokens/create", _scopes_payload, gettext_noop("Access token created")),
     ("access_tokens/revoke", _scopes_payload, gettext_noop("Access token revoked")),
 ):

@@ -36,7 +36,7 @@ def test_a_new_shop_and_a_new_app_answer_at_once() -> None:
         (["a.example", "--timezone", "Mars/Base"], "timezone: Mars/Base is not an IANA time zone."),
         (["a.example", "--currency", "zzz"], "currency: ZZZ is not a supported currency."),
         (["a.example", "--currency", "xxx"], "currency: XXX is not a supported currency."),
-        (["a.example", "--country", "ZZ"], "country_code: ZZ is not an ISO 3166 country code."),
+        (["a.example", "--country", "ZZ"], "country_code: ZZ is not a country code."),
         (["a.example", "--plan", "gold"], "plan: Value 'gold'"),
         (["a.example", "--name", "x" * 256], "name: Ensure this value has at most 255"),
         (["ACME.example"], "domain has already been taken"),

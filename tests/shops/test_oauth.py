@@ -98,7 +98,7 @@ def sign(parameters: dict[str, str], secret: str) -> str:
 
 
 def get_status(token: str, path: str = "shop.json") -> int:
-    return Client(headers={"X-Platform-Access-Token": token}).get(f"/admin/api/2026-07/{path}").status_code
+    return Client(headers={"X-Platform-Access-Token": token}).get(f"/admin/api/2026-10/{path}").status_code
 
 
 def snapshot_grants() -> Attrs:
@@ -670,7 +670,7 @@ def test_a_persons_token_and_the_apps_own_share_no_idempotency_key(oauth_flow: O
 
     def post(token: str) -> tuple[int, str | None]:
         http = Client(headers={"X-Platform-Access-Token": token, "Idempotency-Key": "once"})
-        response = http.post("/admin/api/2026-07/script_tags.json", body, content_type="application/json")
+        response = http.post("/admin/api/2026-10/script_tags.json", body, content_type="application/json")
         return response.json()["script_tag"]["id"], response.get("Idempotent-Replayed")
 
     first, persons, repeated, persons_again = (post(token) for token in (own, person, own, person))
@@ -689,7 +689,7 @@ def test_the_current_user_is_whom_the_token_acts_as(oauth_flow: OAuthFlow, shop:
 
     users = []
     for token in (own, person):
-        body = Client(headers={"X-Platform-Access-Token": token}).get("/admin/api/2026-07/users/current.json").json()
+        body = Client(headers={"X-Platform-Access-Token": token}).get("/admin/api/2026-10/users/current.json").json()
         assert_fits("user", "GET /users/current.json", body)
         users.append((body["user"]["id"], body["user"]["account_owner"]))
 

@@ -12,8 +12,8 @@ from apps.core.rest.requests import authentication
 from apps.core.tenancy.models import AccessToken, App, Installation, Membership, Shop, User, hash_token
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.fulfillment.models import FulfillmentService
-from apps.shops.domain import app_installation, oauth, tokens
-from apps.shops.models import AuthorizationCode
+from apps.shops.domain import app_installation, oauth, purchases, tokens
+from apps.shops.models import AppPurchase, AuthorizationCode
 from apps.staff.domain import memberships
 from apps.webhooks.domain.subscriptions import get_undeleted_subscriptions
 from tests.samples.graphql import CREATE
@@ -60,6 +60,58 @@ def uninstall(api: ApiClient) -> None:
 def count_leftovers(app: App) -> int:
     rows = (ScriptTag.objects, FulfillmentService.objects, get_undeleted_subscriptions())
     return sum(row.filter(app=app).count() for row in rows)
+
+
+# --- Purchases --------------------------------------------------------------------------------------------------------
+
+
+def approve_purchase(purchase: AppPurchase) -> AppPurchase:
+    return purchases.decide_purchase(purchase, approve=True, actor="staff:1", at=timezone.now())
+
+
+def load_purchase(shop: Shop, api: ApiClient) -> AppPurchase:
+    with shop_scope(shop):
+        pk = factories.make_purchase(Installation.objects.select_related("shop").get(pk=api.installation.pk)).pk
+        return AppPurchase.objects.select_related("installation__app", "shop").get(pk=pk)
+
+
+@pytest.mark.race(control="test_a_purchase_of_an_uninstalled_app_is_approved_without_the_lock")
+def test_no_purchase_is_approved_during_an_uninstallation(shop: Shop) -> None:
+    api = make_client(shop)
+    purchase = load_purchase(shop, api)
+
+    with pytest.raises(app_installation.NotInstalled):
+        run_while_uncommitted(shop, lambda: uninstall(api), lambda: approve_purchase(purchase))
+
+    with shop_scope(shop):
+        assert AppPurchase.objects.get(pk=purchase.pk).status == AppPurchase.Status.PENDING
+
+
+@pytest.mark.race(control="test_a_purchase_of_an_uninstalled_app_is_approved_without_the_lock")
+def test_no_purchase_is_created_during_an_uninstallation(shop: Shop) -> None:
+    api = make_client(shop)
+    with shop_scope(shop):
+        installation = Installation.objects.select_related("app", "shop").get(pk=api.installation.pk)
+
+    with pytest.raises(app_installation.NotInstalled):
+        run_while_uncommitted(shop, lambda: uninstall(api), lambda: factories.make_purchase(installation))
+
+    with shop_scope(shop):
+        assert not AppPurchase.objects.exists()
+
+
+def test_a_purchase_of_an_uninstalled_app_is_approved_without_the_lock(shop: Shop) -> None:
+    """Show what goes wrong without the lock: the app gets an approved purchase after it was uninstalled."""
+    api = make_client(shop)
+    purchase = load_purchase(shop, api)
+
+    approved = run_unguarded(
+        shop, lambda: uninstall(api), lambda: approve_purchase(purchase), locks={"shops_installation"}
+    )
+
+    assert approved.status == AppPurchase.Status.ACTIVE
+    with shop_scope(shop):
+        assert Installation.objects.get(pk=api.installation.pk).uninstalled_at is not None
 
 
 # --- Uninstalling against use -----------------------------------------------------------------------------------------
@@ -215,7 +267,7 @@ def come_back(user: User, shop: Shop) -> None:
 
 def get_status(token: str) -> int:
     client = Panel(factories.UserFactory.create(), Shop.objects.get(domain="acme.example")).http
-    return client.get("/admin/api/2026-07/products.json", headers={"X-Platform-Access-Token": token}).status_code
+    return client.get("/admin/api/2026-10/products.json", headers={"X-Platform-Access-Token": token}).status_code
 
 
 @pytest.mark.race(control="test_a_token_survives_the_membership_without_the_lock")

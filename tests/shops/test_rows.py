@@ -80,7 +80,7 @@ def test_migrating_lifts_the_ids_of_an_old_installation_and_lowers_none() -> Non
     with all_shops_scope():
         old = ScriptTag.objects.create(pk=7, shop=shop, app=app, src="https://a.example/old.js")
         reset_sequence("content_scripttag", 7)
-        reset_sequence("jobs_job", 5_000_000)
+        reset_sequence("jobs_job", later := LAST_RESERVED_ID + 500_000)
         if connection.vendor == "sqlite":
             with connection.cursor() as cursor:
                 # Simulate a table that never had a row. Such a table has no entry in ``sqlite_sequence``.
@@ -90,7 +90,7 @@ def test_migrating_lifts_the_ids_of_an_old_installation_and_lowers_none() -> Non
 
         new = ScriptTag.objects.create(shop=shop, app=app, src="https://a.example/new.js")
         job = Job.objects.create(shop=shop, task="x")
-        assert (ScriptTag.objects.get(src=old.src).pk, new.pk, job.pk) == (7, LAST_RESERVED_ID + 1, 5_000_001)
+        assert (ScriptTag.objects.get(src=old.src).pk, new.pk, job.pk) == (7, LAST_RESERVED_ID + 1, later + 1)
         assert get_last_id("content_theme") >= LAST_RESERVED_ID
 
 

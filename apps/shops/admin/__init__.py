@@ -7,6 +7,8 @@ grants.add(
     allow("preferences", "vc", "shops.shop"),
     allow("applications", "v", "shops.app", "shops.accesstoken"),
     allow("applications", "vad", "shops.installation"),
+    allow("billing_application_charges", "vc", "shops.apppurchase", "shops.recurringcharge"),
+    allow("billing_application_charges", "v", "shops.installation"),
     allow("view_private_apps", "v", "shops.app", "shops.installation", "shops.accesstoken"),
     allow("edit_private_apps", "vacd", "shops.app"),
     allow("edit_private_apps", "vc", "shops.installation"),

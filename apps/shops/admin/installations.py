@@ -22,12 +22,12 @@ from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import attribute_column, display
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.models import AccessToken, App, Installation
-from apps.shops.admin import oauth_approval, purchases, scope_fields, tokens, uninstall_preview
+from apps.shops.admin import charges, oauth_approval, purchases, scope_fields, tokens, uninstall_preview
 from apps.shops.domain import app_installation
 from apps.shops.domain import purchases as purchasing
 from apps.shops.domain.oauth import get_ungranted_scopes
 from apps.shops.domain.tokens import issue_token, revoke_token, rotate_tokens
-from apps.shops.models import AppPurchase
+from apps.shops.models import AppPurchase, RecurringCharge, ShopFeedback
 
 ADD_TOKEN, CHANGE, DELETE_TOKEN = "shops.add_accesstoken", "shops.change_installation", "shops.delete_accesstoken"
 
@@ -125,6 +125,8 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             may_add_token=has_permission(request, ADD_TOKEN),
             may_revoke=has_permission(request, DELETE_TOKEN),
             may_uninstall=has_permission(request, "shops.delete_installation"),
+            feedback=ShopFeedback.rows().filter(app_id=installation.app_id, state="requires_action").first(),
+            charges=charges.get_charge_lines(installation),
             **purchases.get_purchases_context(request, installation),
         )
 
@@ -192,7 +194,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         title = _("Revoke token")
         return self.page(request, "panel/apps/revoke.html", title, original=installation, token=token, wrong=wrong)
 
-    @row_view("purchases/new/", purchases.DECIDE, keyed=True)
+    @row_view("purchases/new/", purchases.CREATE, keyed=True)
     def new_purchase_view(self, request: HttpRequest, installation: Installation) -> HttpResponse:
         form = purchases.PurchaseForm(get_post_data(request), installation)
         if request.method == "POST" and form.is_valid():
@@ -210,24 +212,21 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         title = _("Purchase for {name}").format(name=installation.app.name)
         return self.page(request, "panel/apps/purchase.html", title, original=installation, form=form)
 
-    @row_view("purchases/<int:purchase_id>/", purchases.DECIDE, post_only=True)
+    @row_view("purchases/<int:purchase_id>/", purchases.DECIDE)
     def decide_view(self, request: HttpRequest, installation: Installation, purchase_id: int) -> HttpResponse:
         rows = AppPurchase.rows().filter(installation=installation, pk=purchase_id)
         purchase = rows.select_related("shop", "installation").first()
         if purchase is None:
             raise Http404(_("Purchase not found."))
-        decision = request.POST.get("decision")
-        if decision not in {"approve", "decline"}:
-            self.message_user(request, _("Choose Approve or Decline."), messages.ERROR)
-            return HttpResponseRedirect(self.url("change", installation.pk))
-        try:
-            purchasing.decide_purchase(purchase, approve=decision == "approve", **self.event_kwargs(request))
-        except DomainError as error:
-            self.message_user(request, format_errors(error), messages.ERROR)
-        else:
-            text = _("{name} approved.") if decision == "approve" else _("{name} declined.")
-            self.message_user(request, text.format(name=purchase.name), messages.SUCCESS)
-        return HttpResponseRedirect(self.url("change", installation.pk))
+        return charges.show_charge(self, request, installation, purchase)
+
+    @row_view("charges/<int:charge_id>/", purchases.DECIDE)
+    def charge_view(self, request: HttpRequest, installation: Installation, charge_id: int) -> HttpResponse:
+        rows = RecurringCharge.rows().filter(installation=installation, pk=charge_id)
+        charge = rows.select_related("shop", "installation").first()
+        if charge is None:
+            raise Http404(_("Charge not found."))
+        return charges.show_charge(self, request, installation, charge)
 
     def _show_once(
         self, request: HttpRequest, installation: Installation, token: str, secret: str = ""

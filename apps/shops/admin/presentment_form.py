@@ -1,6 +1,6 @@
 """A form field for presentment currencies: rows with currency code, exchange rate and rounding rule."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -59,5 +59,7 @@ class PresentmentField(forms.Field):
 
     widget = RatesWidget
 
-    def has_changed(self, initial: object, data: object) -> bool:
-        return (initial or []) != (data or [])
+    def has_changed(self, initial: Sequence[Row] | None, data: Sequence[Row] | None) -> bool:
+        """Compare the parts that staff can edit. The time of a rate is not among them."""
+        shown, sent = ([{part: row.get(part) for part in PARTS} for row in rows or ()] for rows in (initial, data))
+        return shown != sent

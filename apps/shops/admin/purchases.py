@@ -12,8 +12,8 @@ from apps.core.i18n import formats
 from apps.core.tenancy.models import Installation
 from apps.shops.models import AppPurchase
 
-DECIDE = "shops.add_installation"
-_TONES = {"pending": "bo-badge-warning", "active": "bo-badge-success"}
+CREATE, DECIDE = "shops.add_installation", "shops.change_apppurchase"
+TONES = {"pending": "bo-badge-warning", "active": "bo-badge-success"}
 
 
 class PurchaseForm(forms.Form):
@@ -39,8 +39,12 @@ class PurchaseLine:
 
 def get_purchases_context(request: HttpRequest, installation: Installation) -> Context:
     rows = AppPurchase.rows().filter(installation=installation).order_by("-pk")[:50]
-    return {"purchases": [_build_line(row) for row in rows], "may_decide": has_permission(request, DECIDE)}
+    return {
+        "purchases": [_build_line(row) for row in rows],
+        "may_create": has_permission(request, CREATE),
+        "may_decide": has_permission(request, DECIDE),
+    }
 
 
 def _build_line(row: AppPurchase) -> PurchaseLine:
-    return PurchaseLine(row, formats.format_money(row.price, row.currency), _TONES.get(row.status, ""))
+    return PurchaseLine(row, formats.format_money(row.price, row.currency), TONES.get(row.status, ""))

@@ -2,13 +2,13 @@ from collections.abc import Iterator
 from typing import cast
 from zoneinfo import available_timezones
 
-import pycountry
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -25,7 +25,7 @@ from apps.core.admin.theme import ThemedSelect
 from apps.core.i18n import formats
 from apps.core.i18n.messages import translate
 from apps.core.money import is_currency
-from apps.core.tenancy.currency_conversion import InvalidPresentment, validate_presentments
+from apps.core.tenancy.currency_conversion import InvalidPresentment, stamp_rates, validate_presentments
 from apps.core.tenancy.models import Shop
 from apps.shops.admin.presentment_form import PresentmentField
 from apps.shops.domain.countries import get_country_choices
@@ -35,6 +35,8 @@ OPERATOR_ONLY = ("handle", "domain", "plan")
 
 
 def _get_currency_choices() -> list[tuple[str, str]]:
+    import pycountry
+
     names = formats.get_locale().currencies
     currencies = ((currency.alpha_3, names.get(currency.alpha_3, currency.name)) for currency in pycountry.currencies)
     return sorted((code, f"{code} – {name}") for code, name in currencies if is_currency(code))
@@ -117,8 +119,9 @@ class ShopForm(PanelForm[Shop]):
         if cleaned and "presentment_currencies" in cleaned:
             shop_currency = cleaned.get("currency") or self.instance.currency
             try:
-                cleaned["presentment_currencies"] = validate_presentments(
-                    cleaned["presentment_currencies"], shop_currency
+                rows = validate_presentments(cleaned["presentment_currencies"], shop_currency)
+                cleaned["presentment_currencies"] = stamp_rates(
+                    rows, self.instance.presentment_currencies, timezone.now()
                 )
             except InvalidPresentment as error:
                 messages = error.errors["presentment_currencies"]

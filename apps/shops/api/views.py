@@ -11,7 +11,7 @@ from apps.core.rest.reading.query_plans import get_read_plan
 from apps.core.rest.resources.serializers import get_declared_fields
 from apps.core.rest.viewsets import ApiView
 from apps.core.tenancy.access_scopes import expand_scopes
-from apps.core.tenancy.currency_conversion import Presentment, get_presentments
+from apps.core.tenancy.currency_conversion import Presentment, get_presentments, get_rate_times
 from apps.shops.api.resources import ShopSerializer
 from apps.shops.domain import app_installation
 
@@ -64,9 +64,10 @@ class CurrencyView(ApiView):
                     "type": "array",
                     "items": {
                         "type": "object",
-                        "required": ["currency", "enabled", "rate", "rounding"],
+                        "required": ["currency", "rate_updated_at", "enabled", "rate", "rounding"],
                         "properties": {
                             "currency": {"type": "string"},
+                            "rate_updated_at": {"type": "string", "format": "date-time"},
                             "enabled": {"type": "boolean"},
                             "rate": {"type": ["string", "null"]},
                             "rounding": {"type": "string"},
@@ -79,10 +80,14 @@ class CurrencyView(ApiView):
 
     def list(self, request: Request) -> HttpResponse:
         """Return the shop currency, followed by the other currencies with rates and rounding rules."""
+        times = {**get_rate_times(self.shop), self.shop.currency: self.shop.created_at}
         presentments = (Presentment(self.shop.currency, Decimal(1)), *get_presentments(self.shop))
         currencies = [
             {
                 "currency": presentment.currency,
+                "rate_updated_at": times[presentment.currency]
+                .astimezone(self.context.tz)
+                .isoformat(timespec="seconds"),
                 "enabled": True,
                 "rate": None if presentment.rate is None else format_plain(presentment.rate),
                 "rounding": presentment.rounding,

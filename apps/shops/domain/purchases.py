@@ -10,6 +10,7 @@ from decimal import Decimal
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from apps.core.db.row_locks import refresh_for_update
 from apps.core.events.recording import record_event
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST, at_least, too_long
@@ -48,14 +49,18 @@ def create_purchase(
     at: datetime,
     currency: str = "",
     test: bool = False,
+    return_url: str = "",
 ) -> AppPurchase:
     """Create a one-time purchase for the shop to approve. The default currency is the shop currency.
+
+    After the decision, staff are redirected to ``return_url``, unless it is blank.
 
     Raises:
         NotInstalled: The app is not installed.
         InvalidPurchase: The name, price or currency is invalid.
     """
     with shop_scope(installation.shop):
+        refresh_for_update(installation, no_key=True)
         if installation.uninstalled_at is not None:
             raise NotInstalled(_("The app is not installed."))
         shop = installation.shop
@@ -70,19 +75,23 @@ def create_purchase(
             price=price,
             currency=currency_code,
             test=test,
+            return_url=return_url,
             created_at=at,
         )
         record_event(TOPIC, purchase, actor=actor, at=at, changes={"status": [None, Status.PENDING]})
     return purchase
 
 
+@transaction.atomic
 def decide_purchase(purchase: AppPurchase, *, approve: bool, actor: str, at: datetime) -> AppPurchase:
-    """Approve or decline a purchase.
+    """Approve or decline a purchase. The installation is locked, so that it can't end during an approval.
 
     Raises:
         AlreadyDecided: The purchase is already decided or expired.
         NotInstalled: The app is not installed.
     """
+    with shop_scope(purchase.shop):
+        refresh_for_update(purchase.installation, no_key=True)
     if approve and purchase.installation.uninstalled_at is not None:
         raise NotInstalled(_("The app is not installed."))
     return _set_status(purchase, Status.ACTIVE if approve else Status.DECLINED, actor=actor, at=at)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Container
 from datetime import datetime
 from itertools import chain, count
 
-import pycountry
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.text import slugify
@@ -17,6 +16,7 @@ from apps.core.money import get_currencies
 from apps.core.registry import Registry
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
+from apps.shops.domain.countries import get_countries
 
 ShopInitializer = Callable[[Shop, datetime], None]
 
@@ -51,7 +51,7 @@ def _check_codes(shop: Shop) -> None:
     standards: dict[str, tuple[str, Container[str]]] = {
         "timezone": ("an IANA time zone", zoneinfo.available_timezones()),
         "currency": ("a supported currency", get_currencies()),
-        "country_code": ("an ISO 3166 country code", {country.alpha_2 for country in pycountry.countries}),
+        "country_code": ("a country code", {country.code for country in get_countries()}),
     }
     values = {name: getattr(shop, name) for name in standards}
     if errors := {

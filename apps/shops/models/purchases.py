@@ -24,9 +24,10 @@ class AppPurchase(ShopOwned):
     currency = models.CharField(gettext_lazy("currency"), max_length=3)
     status = models.CharField(max_length=8, choices=Status, default=Status.PENDING, editable=False)
     test = models.BooleanField(default=False)
+    return_url = models.URLField(max_length=2048, blank=True, default="", db_default="")
     decided_at = models.DateTimeField(null=True, editable=False)
 
-    non_personal_fields = ("name", "currency")
+    non_personal_fields = ("name", "currency", "return_url")
 
     class Meta:
         verbose_name = gettext_lazy("app purchase")
