@@ -11,6 +11,7 @@ from apps.bulk_edits.domain import edits, targets
 from apps.bulk_edits.domain.operations import ValueRefused, apply_operations, summarize_value
 from apps.bulk_edits.models import BulkEdit, EditedRow
 from apps.catalog.models import Variant
+from apps.core.events.changed_rows import ROWS
 from apps.core.events.models import Event
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
@@ -148,6 +149,17 @@ def test_rows_are_changed_once_whenever_the_worker_dies(shop: Shop, moment: int)
         edit.refresh_from_db()
         job.refresh_from_db()
         assert (edit.state, job.state, job.progress_done) == ("done", "done", 3)
+
+
+def test_the_entry_of_each_product_contains_its_old_and_new_prices(shop: Shop) -> None:
+    with shop_scope(shop):
+        _edit, job = create_started_edit(shop)
+        queue.run_job(job.key)
+
+        events = list(Event.objects.filter(topic="products/update"))
+        assert [[row["changes"]["price"] for row in event.changes[ROWS]["rows"]] for event in events] == [
+            [["10.000", "5.00"], ["20.000", "10.00"]]
+        ] * 3
 
 
 def test_a_worker_that_lost_its_lease_changes_nothing_more(shop: Shop) -> None:

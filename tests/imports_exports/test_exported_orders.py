@@ -2,17 +2,19 @@
 
 import json
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from django.utils import timezone
 
+from apps.core.jobs import consistency_checks
 from apps.core.tenancy.models import Shop, User
 from apps.core.tenancy.scope import shop_scope
 from apps.fulfillment.domain.fulfillment_orders import routing
 from apps.orders.domain import edit_lines
 from apps.orders.domain.edit_lines import LineEdit, OrderEdit
-from apps.orders.models import Order
+from apps.orders.models import Order, Transaction
 from apps.refunds.models import Refund
 from tests.support import factories
 from tests.support.api_client import ApiClient
@@ -155,6 +157,20 @@ def test_quantities_never_exceed_the_ordered_quantity(shops: Shops, name: str) -
     report = shops.import_text(to_json_lines({"order": order}))
 
     assert "line_items.0 the quantities exceed the ordered quantity" in report
+
+
+def test_a_void_keeps_the_amount_that_it_released(shops: Shops) -> None:
+    order = create_order(shops.api, financial_status="authorized")
+    void = {"transaction": {"kind": "void"}}
+    assert shops.api.post(f"orders/{order['id']}/transactions.json", void).status_code == 201
+
+    assert shops.import_text(shops.export()) == IMPORTED
+
+    for shop in (shops.shop, shops.other):
+        with shop_scope(shop):
+            row = Transaction.objects.get(kind="void")
+            assert (row.amount, row.shop_amount) == (Decimal(30), Decimal(30))
+    assert list(consistency_checks.find_differences({"order refunds"})) == []
 
 
 def test_a_pending_refund_is_not_imported(shops: Shops) -> None:

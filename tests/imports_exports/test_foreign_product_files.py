@@ -13,6 +13,7 @@ from apps.imports_exports.domain.flags import find_flag
 from apps.inventory.domain.consistency_checks import find_differences
 from apps.inventory.models import InventoryItem, InventoryLevel
 from tests.support import factories
+from tests.support.api_client import ApiClient
 from tests.support.factories.catalog import make_product
 from tests.support.files.import_export import export_text, get_row_results, import_file, import_text
 
@@ -265,6 +266,20 @@ def test_handles_that_can_not_be_kept_get_a_note(in_shop: Shop, tmp_path: Path, 
     assert get_reason(in_shop) == f"the handle {handle} was changed to {new}"
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "handle"),
+    [("cafe\u0301", "café", "café"), ("İzmir", "izmir", "izmir"), ("KRÜGE", "kru\u0308ge", "krüge")],
+)
+def test_spellings_that_look_the_same_are_one_handle(
+    in_shop: Shop, tmp_path: Path, first: str, second: str, handle: str
+) -> None:
+    import_table(in_shop, tmp_path, "Handle,Title,Variant Price", f"{first},Mug,1")
+    report = import_table(in_shop, tmp_path, "Handle,Title,Variant Price", f"{second},Mug,2")
+
+    assert "0 new, 1 changed, 0 skipped, 0 failed" in report
+    assert Product.objects.get().handle == handle
+
+
 def test_products_with_handles_that_were_converted_earlier_are_recognized(in_shop: Shop, tmp_path: Path) -> None:
     make_product(title="Wipes", handle="skin-tactm-wipes")
     columns = "Handle,Title,Variant Price"
@@ -322,7 +337,7 @@ def test_unreadable_rows_of_separated_products_fail_their_products(in_shop: Shop
     rows = [
         b"Handle,Title,Variant Price",
         b"mug,Mug,1",
-        b"jug,Jug,1",
+        "jug,Krüge für Öl,1".encode(),
         b"mug,caf\xe9,2",
         b"jug,,3",
         b"\xe9,,",
@@ -384,3 +399,66 @@ def test_existing_variants_keep_their_service_if_the_file_names_an_unknown_one(i
 
     assert "0 new, 0 changed, 1 skipped, 0 failed" in report
     assert Variant.objects.get().fulfillment_service == "manual"
+
+
+EARLIER_NAMES = """\
+Handle,Title,Body (HTML),Vendor,Type,Tags,Published,Option1 Name,Option1 Value,Variant SKU,Variant Grams,\
+Variant Inventory Tracker,Variant Inventory Qty,Variant Inventory Policy,Variant Price,Variant Compare At Price,\
+Variant Requires Shipping,Variant Taxable,Variant Barcode,SEO Title,SEO Description,Cost per item,Status
+mug,Mug,<p>Blue</p>,Engines,Cups,"gift, blue",true,Size,Small,'00501,300,shopify,7,deny,9.50,12.00,true,true,4006381,\
+Fine mug,Holds tea,4.00,active
+"""
+PRESENT_NAMES = """\
+Title,URL handle,Description,Vendor,Type,Tags,Published on online store,Status,SKU,Barcode,Option1 name,Option1 value,\
+Price,Compare-at price,Cost per item,Charge tax,Inventory tracker,Inventory quantity,\
+Continue selling when out of stock,Weight value (grams),Requires shipping,SEO title,SEO description
+Mug,mug,<p>Blue</p>,Engines,Cups,"gift, blue",TRUE,Active,00501,4006381,Size,Small,9.50,12.00,4.00,TRUE,shopify,7,\
+DENY,300.0,TRUE,Fine mug,Holds tea
+"""
+GERMAN_NAMES = """\
+Handle;Titel;Beschreibung;Hersteller;Produkttyp;Schlagwörter;Veröffentlicht;Option 1: Name;Option 1: Wert;\
+Artikelnummer;Gewicht (g);Variante: Bestandsführung;Lagerbestand;Variante: Wenn ausverkauft;Preis;UVP;\
+Variante: Muss versandt werden;Steuerpflichtig;EAN;Titel für Suchmaschinen;Beschreibung für Suchmaschinen;\
+Einkaufspreis;Status
+mug;Mug;<p>Blue</p>;Engines;Cups;gift, blue;WAHR;Size;Small;00501;300;shopify;7;nein;9.50;12.00;ja;ja;4006381;Fine mug;\
+Holds tea;4.00;active
+"""
+
+
+@pytest.mark.parametrize("table", [EARLIER_NAMES, PRESENT_NAMES, GERMAN_NAMES])
+def test_the_same_product_in_three_layouts_is_imported_equally(
+    in_shop: Shop, api: ApiClient, tmp_path: Path, table: str
+) -> None:
+    report = import_text(in_shop, table, tmp_path, "in.csv")
+
+    assert report == NEW_ONLY.format(1)
+    [product] = api.get("products.json").json()["products"]
+    expected = {
+        "handle": "mug",
+        "title": "Mug",
+        "body_html": "<p>Blue</p>",
+        "vendor": "Engines",
+        "product_type": "Cups",
+        "tags": "blue, gift",
+        "status": "active",
+    }
+    assert {name: product[name] for name in expected} == expected
+    assert product["published_at"] is not None
+    assert [(option["name"], option["values"]) for option in product["options"]] == [("Size", ["Small"])]
+    [variant] = product["variants"]
+    expected_variant = {
+        "sku": "00501",
+        "grams": 300,
+        "price": "9.50",
+        "compare_at_price": "12.00",
+        "inventory_quantity": 7,
+        "inventory_policy": "deny",
+        "requires_shipping": True,
+        "taxable": True,
+        "barcode": "4006381",
+        "option1": "Small",
+    }
+    assert {name: variant[name] for name in expected_variant} == expected_variant
+    assert InventoryItem.objects.get().cost == Decimal("4.00")
+    seo = api.get(f"products/{product['id']}/metafields.json").json()["metafields"]
+    assert sorted(row["value"] for row in seo) == ["Fine mug", "Holds tea"]

@@ -28,7 +28,7 @@ from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
 from tests.support import factories
 from tests.support.compare_shops import ShopTables
 from tests.support.factories.catalog import PNG, make_custom, make_image, make_product, make_smart
-from tests.support.files.import_export import export_text, get_row_results, import_text
+from tests.support.files.import_export import export_bytes, get_row_results, import_bytes, import_text
 from tests.support.servers.http import Server, send_response
 
 pytestmark = pytest.mark.usefixtures("media_root")
@@ -89,16 +89,16 @@ def create_products(shop: Shop, tmp_path: Path) -> None:
 def test_an_export_fills_an_empty_shop_equally_and_changes_nothing_at_home(shop: Shop, tmp_path: Path) -> None:
     create_products(shop, tmp_path)
     user = factories.UserFactory.create()
-    for form in ("csv", "jsonl"):
+    for form in ("csv", "xlsx", "jsonl"):
         other = factories.make_shop(domain=f"{form}.example", name="Other")
-        text = export_text(shop, user, "products", form)
+        content = export_bytes(shop, user, "products", form)
         with shop_scope(shop):
             told_of = Event.objects.exclude(topic__startswith="imports/").exclude(topic="products/export")
             before = told_of.count(), list(Product.objects.order_by("pk").values_list("version", flat=True))
 
-        report = import_product_text(other, text, tmp_path, f"{form}.{form}")
-        second_report = import_product_text(shop, text, tmp_path, f"{form}.{form}")
-        third = import_product_text(other, text + "\n", tmp_path, f"{form}.{form}")
+        report, second_report, third = (
+            import_bytes(target, content, tmp_path, f"{form}.{form}") for target in (other, shop, other)
+        )
 
         assert "2 new, 0 changed" in report, report
         assert "0 new, 0 changed, 2 skipped, 0 failed" in second_report, second_report

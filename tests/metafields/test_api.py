@@ -148,7 +148,14 @@ def test_an_owner_in_the_query_must_be_whole_and_there(api: ApiClient, shop: Sho
     owners = [
         ("shop", shop.pk, 200),
         ("shop", other_shop.pk, 404),
-        *(("shop", None, 400), (None, shop.pk, 400), ("page", 1, 400), ("shop", "x", 400), ("", 1, 400)),
+        *(
+            ("shop", None, 400),
+            (None, shop.pk, 400),
+            ("page", 1, 404),
+            ("theme", 1, 400),
+            ("shop", "x", 400),
+            ("", 1, 400),
+        ),
     ]
 
     for resource, pk, status in owners:

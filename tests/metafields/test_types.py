@@ -95,7 +95,7 @@ def test_values_that_do_not_fit_are_refused(kind: str) -> None:
     assert [value for value in REFUSED[kind] if not is_refused(kind, value)] == []
 
 
-UNKNOWN = ["", "text", "list.", "list.json", "list.list.date", "list.string", "shop_reference", "page_reference"]
+UNKNOWN = ["", "text", "list.", "list.json", "list.list.date", "list.string", "shop_reference", "theme_reference"]
 
 
 @pytest.mark.parametrize("name", [*UNKNOWN, "_reference"])

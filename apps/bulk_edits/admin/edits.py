@@ -28,7 +28,7 @@ from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.theme import attribute_column, display
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
-from apps.core.jobs.metrics import find_active_job, get_stalled_since
+from apps.core.jobs.metrics import find_active_job, find_stall
 from apps.core.sanitizing import SafeCsvWriter
 from apps.core.tenancy.actor_names import get_actor_name
 from apps.core.tenancy.shop_owned import ShopOwned
@@ -48,7 +48,7 @@ STATE_COLORS: dict[str, str] = {
 }
 
 
-@admin.action(description=gettext_lazy("Edit selected…"))
+@admin.action(description=gettext_lazy("Edit…"))
 def edit_selected(
     screen: ShopOwnedAdmin[ShopOwned], request: HttpRequest, queryset: QuerySet[ShopOwned]
 ) -> HttpResponse | None:
@@ -76,12 +76,13 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
     search_terms = pgettext_lazy("search", "many, several, mass, batch, price change, undo")
     intro = gettext_lazy(
         "Change many rows at once. To start, open the list of products, variants, customers or orders. Select rows "
-        "and choose Edit selected, or filter the list and choose Edit all."
+        "and choose Edit, or filter the list and choose Edit all in the menu of the list."
     )
     empty_text = gettext_lazy("No bulk edits yet.")
     list_display = ("target_label", "change", "total", "status", "created_at", "finished_at")
     list_display_links = ("target_label",)
     list_filter = ("state",)
+    list_notice_template = "panel/list_workers.html"
     ordering = ("-id",)
     sortable_by = ()
     actions = None
@@ -138,7 +139,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
             left=translate_rows(rows.filter(fate__in=(RowResult.REFUSED, RowResult.KEPT))[:MAX_SHOWN]),
             changed=translate_rows(rows.filter(fate__in=(RowResult.CHANGED, RowResult.UNDONE))[: edits.PREVIEW_ROWS]),
             live=live,
-            waits=live and get_stalled_since(find_active_job(edits.RUN_TASK, edits.UNDO_TASK, edit_id=edit.pk)),
+            waits=find_stall(find_active_job(edits.RUN_TASK, edits.UNDO_TASK, edit_id=edit.pk)),
             may_stop=may_change and edit.state == State.RUNNING,
             may_undo=may_change
             and edit.state in {State.DONE, State.STOPPED, State.FAILED}

@@ -36,7 +36,7 @@ class EditTarget(ABC):
     @property
     def view_permission(self) -> str:
         """Return the Django permission to view the results of edits of this target."""
-        return f"bulk.view_{self.name}"
+        return f"bulk_edits.view_{self.name}"
 
     def lock_row(self, pk: int, names: Collection[str]) -> Any:
         """Lock the row, and all other rows that must be locked to change the fields. Raise ``RowDeleted`` if needed."""

@@ -25,7 +25,7 @@ from apps.core.admin.permissions import MissingPermission, has_permission, requi
 from apps.core.admin.staff_request import as_staff_request
 from apps.core.admin.theme import attribute_column, display
 from apps.core.events.models import Event
-from apps.core.jobs.metrics import get_stalled_since
+from apps.core.jobs.metrics import find_stall
 from apps.core.tenancy.models import User
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.core.types import Attrs
@@ -41,7 +41,7 @@ VIEW_EXPORT = "imports_exports.view_export"
 LIST_VAR = "list"
 
 
-@admin.action(description=gettext_lazy("Export selected"))
+@admin.action(description=gettext_lazy("Export"))
 def export_selected(
     screen: ShopOwnedAdmin[ShopOwned], request: HttpRequest, queryset: QuerySet[ShopOwned]
 ) -> HttpResponse | None:
@@ -83,6 +83,7 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
     empty_text = gettext_lazy("No exports yet.")
     list_display = ("resource_label", "format", "status", "row_count", "created_at", "expires_at")
     list_before_template = "panel/imports_exports/exports.html"
+    list_notice_template = "panel/list_workers.html"
     ordering = ("-id",)
     actions = None
 
@@ -107,7 +108,7 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         ready = export.is_downloadable_by(int(request.user.pk or 0), timezone.now())
         link = self.url("file", export.pk, export.key) if ready else ""
         job = exports.get_export_job(export) if export.state == Export.State.WAITING else None
-        context = {"original": export, "link": link, "job": job, "waits": get_stalled_since(job)}
+        context = {"original": export, "link": link, "job": job, "waits": find_stall(job)}
         return self.page(request, "panel/imports_exports/export.html", f"{export}", **context)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Attrs | None = None) -> HttpResponse:

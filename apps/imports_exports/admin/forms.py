@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Choices: TypeAlias = "Sequence[tuple[str, str | _StrPromise]]"
 
 _MATCHING, _ALL = "matching", "all"
-_FORMATS = [(file_format.value, file_format.label) for file_format in (Format.CSV, Format.JSON_LINES)]
+_FORMATS = [(file_format.value, file_format.label) for file_format in (Format.CSV, Format.XLSX, Format.JSON_LINES)]
 
 
 class ExportOptions(TypedDict):
@@ -137,7 +137,7 @@ MAX_UPLOAD_BYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE - 1024 * 1024
 class UploadForm(forms.Form):
     file = forms.FileField(
         help_text=format_lazy(
-            gettext_lazy("A CSV or JSON lines file of up to {size}. Nothing will be imported until you confirm."),
+            gettext_lazy("A CSV, Excel or JSON lines file of up to {size}. Nothing is imported until you confirm."),
             size=format_bytes(MAX_UPLOAD_BYTES, unit="B"),
         ),
         label=gettext_lazy("File"),

@@ -63,7 +63,7 @@ def validate_file(import_job: Import) -> RowResults:
         if not start and not _has_known_columns(import_job, claim):
             return
         with open_import_file(import_job) as file:
-            rows = number_rows(parse_file(file, import_job.format, import_job.mapping))
+            rows = number_rows(parse_file(file, import_job))
             _reload_keys(import_job, islice(rows, start), earlier_keys)
             for batch in create_batches(rows):
                 results = [

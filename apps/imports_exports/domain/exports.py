@@ -5,7 +5,7 @@ Only the user who created an export can download its file.
 
 import io
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import IO
@@ -25,8 +25,9 @@ from apps.core.sanitizing import SafeCsvWriter
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.imports_exports.domain.files import ExportCheckpoint, ExportParts, ExportSuperseded, remove_file, store_file
+from apps.imports_exports.domain.formats.xlsx_writer import WorkbookRefused, encode_cells, write_workbook
 from apps.imports_exports.domain.resources import get_exporters, resources
-from apps.imports_exports.models import Export, Format
+from apps.imports_exports.models import TABLES, Export, Format
 
 EXPORT, EXPIRE = "imports_exports.write_export", "imports_exports.expire_export"
 LIFETIME = timedelta(days=2)
@@ -51,6 +52,7 @@ def create_export(
     """
     exporter = get_exporters()[kind]
     allowed_filters = {name: filters[name] for name in ("ids", *exporter.filters) if filters.get(name)}
+    allowed_filters |= exporter.restrict(user)
     export = Export(
         shop=get_current_shop(), kind=kind, format=format, filters=allowed_filters, user_id=user.pk, created_at=at
     )
@@ -96,15 +98,37 @@ def write_export(job: Job, **arguments: int) -> None:
             text.flush()
             parts.store_part(checkpoint)
         text.flush()
-        file.seek(0)
-        path = store_file(export.create_path(), file)
         text.detach()
+        path = _store_complete_file(export, file)
         try:
             _mark_ready(export, path, checkpoint.done)
         except BaseException:
             remove_file(path)
             raise
         parts.discard()
+
+
+def _store_complete_file(export: Export, file: IO[bytes]) -> str:
+    """Store the complete file and return its path. Workbooks and PDF files are only converted now."""
+    exporter = get_exporters()[export.kind]
+    convert = None if exporter.document is None else exporter.document.convert
+    file.seek(0)
+    if export.format != Format.XLSX and convert is None:
+        return store_file(export.create_path(), file)
+    with tempfile.TemporaryFile() as converted:
+        if convert is not None:
+            convert(file, converted)
+        else:
+            _convert_to_workbook(exporter.columns, file, converted)
+        converted.seek(0)
+        return store_file(export.create_path(), converted)
+
+
+def _convert_to_workbook(columns: Sequence[str], file: IO[bytes], workbook: IO[bytes]) -> None:
+    try:
+        write_workbook(columns, file, workbook)
+    except WorkbookRefused as error:
+        raise jobs.GiveUp(error.sentence) from error
 
 
 @transaction.atomic
@@ -122,21 +146,28 @@ def _write_objects(export: Export, file: IO[str], checkpoint: ExportCheckpoint) 
     if exporter.document is not None:
         yield from exporter.document.write(export, file, checkpoint)
         return
-    is_csv, count = export.format == Format.CSV, checkpoint.done
-    if is_csv and not checkpoint.last:
-        # The BOM lets spreadsheets detect UTF-8.
-        file.write("\ufeff")
-    writer = SafeCsvWriter(file, exporter.columns, has_header=bool(checkpoint.last) or not is_csv)
+    count = checkpoint.done
+    write = _get_writer(export, file, is_continued=bool(checkpoint.last))
     for ids in _get_id_batches(export, checkpoint.last):
         objects = exporter.read_objects(ids)
         for object_data in objects:
-            if is_csv:
+            if export.format in TABLES:
                 for row in exporter.get_cells(object_data):
-                    writer.write(row)
+                    write(map(row.get, exporter.columns))
             else:
                 file.write(f"{orjson.dumps({kind.singular: object_data}).decode()}\n")
         count += len(objects)
         yield ExportCheckpoint(ids[-1], count)
+
+
+def _get_writer(export: Export, file: IO[str], *, is_continued: bool) -> Callable[[Iterable[object]], object]:
+    """Return a function that writes the cells of a row. For a workbook, it writes an intermediate file."""
+    if export.format != Format.CSV:
+        return lambda cells: file.write(encode_cells(cells).decode())
+    if not is_continued:
+        # The BOM lets spreadsheets detect UTF-8.
+        file.write("\ufeff")
+    return SafeCsvWriter(file, get_exporters()[export.kind].columns, has_header=is_continued).write_cells
 
 
 def _estimate_count(export: Export) -> int:

@@ -45,13 +45,14 @@ def store_file(path: str, file: IO[bytes]) -> str:
 
 
 def remove_file(path: str) -> None:
-    """Delete a file. If the storage fails, the hourly cleanup deletes the file later."""
-    with suppress(*FAILURES):
-        default_storage.delete(path)
+    """Delete a file. If the storage fails, the hourly cleanup deletes the file later. A blank path is ignored."""
+    if path:
+        with suppress(*FAILURES):
+            default_storage.delete(path)
 
 
 def delete_orphan_files(at: datetime) -> int:
-    """Delete old files that belong to no export and no unfinished import. Return the number of deleted files."""
+    """Delete old files that belong to no export, no unfinished import and no refused rows. Return their number."""
     orphans = [path for path in _iterate_paths() if not _has_row(path) and _is_old(path, at)]
     for path in orphans:
         default_storage.delete(path)
@@ -69,7 +70,8 @@ def _has_row(path: str) -> bool:
     root, shop, name = path.split("/")
     key = name.partition(".")[0]
     if root == IMPORTS:
-        return Import.objects.filter(key=key, shop_id=shop, finished_at=None).exists()
+        imports = Import.objects.filter(shop_id=shop)
+        return imports.filter(key=key, finished_at=None).exists() or imports.filter(refused_file=path).exists()
     if name.endswith(".part"):
         writing = Export.objects.filter(shop_id=shop, state=Export.State.WAITING)
         return writing.filter(key=key.rpartition("-")[0]).exists()

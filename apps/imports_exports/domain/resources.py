@@ -10,6 +10,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import IO, Protocol, TypeAlias
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import Model
 from django_stubs_ext import StrOrPromise
 
@@ -17,7 +18,8 @@ from apps.core.registry import Registry
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.core.types import Attrs
 from apps.imports_exports.domain.files import ExportCheckpoint
-from apps.imports_exports.domain.rows import Body, Cells, ImportRow, RowOutcome, RowResult
+from apps.imports_exports.domain.foreign_tables.formats import TableFormat
+from apps.imports_exports.domain.rows import Body, Cells, ImportRow, NotedBody, RowOutcome, RowResult
 from apps.imports_exports.models import Export
 
 BATCH_SIZE = 200
@@ -58,10 +60,12 @@ class Document:
         size: Returns the approximate number of rows in the document.
         write: Writes the document in constant memory, starting at a checkpoint, and yields checkpoints. After the last
             checkpoint, the function writes the end of the document.
+        convert: Converts the complete document to the final file, for formats that can't be written in parts.
     """
 
     size: Callable[[Export], int]
     write: Callable[[Export, IO[str], ExportCheckpoint], Iterator[ExportCheckpoint]]
+    convert: Callable[[IO[bytes], IO[bytes]], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +79,7 @@ class Exporter:
         columns: The CSV columns.
         read_objects: Returns the complete objects for a list of ids, in the same order, one for each JSON line.
         get_cells: Returns the CSV rows of an object.
+        restrict: Returns filters for the rows that a user may export. By default, a user may export all rows.
         document: Set if the export is a single document. Such exports are not offered in the list of resources.
     """
 
@@ -86,6 +91,7 @@ class Exporter:
     columns: tuple[str, ...] = ()
     read_objects: Callable[[Sequence[int]], list[ObjectData]] = lambda ids: []
     get_cells: Callable[[ObjectData], Iterable[ObjectData]] = lambda shown: ()
+    restrict: Callable[[AbstractBaseUser], Mapping[str, object]] = lambda user: {}
     document: Document | None = None
 
 
@@ -98,17 +104,19 @@ class Importer:
         models: The models that have the fields of an object and its parts, the most likely model first.
         columns: The CSV columns.
         aliases: The names that other systems use, keyed by our column names.
+        get_label: Returns the label of a column in the current language. The labels are known names in files, too.
         unsupported: Column names of other systems that are not supported. Staff see that these columns are ignored, but
             do not have to confirm this.
         members: The members that a JSON object may have, including ignored members.
         group_by: The column that groups consecutive CSV rows into one object. A file with this column contains this
-            resource. Blank if each row is an object; files without any grouping column contain this resource.
-        identifying_columns: If the file uses another system's name for ``group_by``, it must also have one of these
-            columns.
-        max_rows: The maximum number of rows of an object.
+            resource. Blank if files without any grouping column contain this resource.
+        identifying_columns: Unless the file has our name for ``group_by``, it must have one of these columns. Blank if
+            any known column is enough.
+        max_rows: The maximum number of rows of an object. With 1, each row is an object, and ``group_by`` only
+            identifies the resource.
         loose_rows: True if the rows of an object need not be consecutive, and values after the last column are left out
             with a note. Otherwise, such rows fail, for example because another order may have the same name.
-        body: Converts the rows of an object to a body, or raises ``UnreadableCell``.
+        body: Converts the rows of an object to a body, perhaps with notes, or raises ``UnreadableCell``.
         keys: Returns the keys that identify an object within a file, the strongest first.
         duplicate_result: The result of an object that occurred earlier in the file.
         must_be_alone: Returns True if a row must be the only row of a batch.
@@ -116,6 +124,10 @@ class Importer:
         prepare: Fetches external data before the transaction.
         find: Finds objects by the labels in their row results.
         describe_missing: Returns the name of an object that ``find`` does not find.
+        foreign_tables: The tables of other systems that can be converted.
+        find_names: Returns our name for each column of a table that certainly contains this resource, and otherwise
+            None. The arguments are the columns, and our names for those with a known name.
+        get_more_columns: Returns columns that depend on the shop, such as one for each location.
         computed_columns: Columns that are exported but never imported, because Backoffice computes their values.
     """
 
@@ -124,12 +136,13 @@ class Importer:
     models: tuple[type[Model], ...]
     columns: tuple[str, ...]
     aliases: Mapping[str, Sequence[str]]
+    get_label: Callable[[str], str] = str
     members: frozenset[str]
     group_by: str = ""
     identifying_columns: tuple[str, ...] = ()
     max_rows: int = 1
     loose_rows: bool = False
-    body: Callable[[Sequence[Cells]], Body]
+    body: Callable[[Sequence[Cells]], Body | NotedBody]
     keys: Callable[[ImportRow, Body], Sequence[str]]
     duplicate_result: RowResult
     import_rows: ImportRowsFunction
@@ -140,10 +153,14 @@ class Importer:
     describe_missing: Callable[[str], str] = str
     computed_columns: tuple[str, ...] = ()
     unsupported: tuple[str, ...] = ()
+    foreign_tables: tuple[TableFormat, ...] = ()
+    find_names: Callable[[Sequence[str], Sequence[str]], Sequence[str] | None] | None = None
+    get_more_columns: Callable[[], Sequence[str]] = tuple
 
     @property
     def importable_columns(self) -> tuple[str, ...]:
-        return tuple(name for name in self.columns if name not in self.computed_columns)
+        own_columns = (name for name in self.columns if name not in self.computed_columns)
+        return (*own_columns, *self.get_more_columns())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

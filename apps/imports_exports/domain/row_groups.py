@@ -13,8 +13,9 @@ from apps.core.i18n.messages import COLUMN_ERROR, Message, decode, define_messag
 from apps.imports_exports.domain.column_mapping import ColumnReading
 from apps.imports_exports.domain.csv_reader import BadRow, is_valid_text
 from apps.imports_exports.domain.duplicate_index import DuplicateIndex, open_private_database
+from apps.imports_exports.domain.foreign_tables.formats import ConvertedRow
 from apps.imports_exports.domain.resources import resources
-from apps.imports_exports.domain.rows import Cells, ImportRow, UnreadableCell, get_label
+from apps.imports_exports.domain.rows import Cells, ImportRow, NotedBody, UnreadableCell, get_label
 
 _NOT_TOGETHER = define_message(
     "imports.rows_not_together", "{what} also occurs earlier in the file. Move its rows next to each other"
@@ -30,11 +31,19 @@ _SHORTENED = define_message(
     "imports.shortened_number",
     "{column}: a spreadsheet shortened the number {value}, which was imported as it is. Correct its digits",
 )
+_SHORTENED_KEY = define_message(
+    "imports.shortened_key",
+    "a spreadsheet shortened the number {value}, which may stand for several entries. Enter all its digits",
+)
 _MAX_QUOTED = 200
+# An object with too many rows fails. Only this many of its rows are kept for the file of refused rows.
+_MAX_SOURCE_ROWS = 10_000
 # A number as a spreadsheet shows it in a narrow column, with a decimal point or comma.
 _SCIENTIFIC = re.compile(r"-?[0-9](?:[.,][0-9]+)?E\+[0-9]{1,3}")
 
-Rows: TypeAlias = Iterator[tuple[int, list[str] | BadRow]]
+# The cells of a row in the order of the columns, a row of a converted table, or a row that can't be read.
+Row: TypeAlias = list[str] | ConvertedRow | BadRow
+Rows: TypeAlias = Iterator[tuple[int, Row]]
 
 
 class SeparateRows:
@@ -97,7 +106,9 @@ class SeparateRows:
                 yield line, values["cells"]
 
 
-def _encode_row(line: int, row: list[str] | BadRow) -> dict[str, object]:
+def _encode_row(line: int, row: Row) -> dict[str, object]:
+    if isinstance(row, ConvertedRow):
+        raise TypeError("The rows of a converted table are always together")
     if not isinstance(row, BadRow):
         return {"cells": row}
     if row.extra:
@@ -120,7 +131,7 @@ def iterate_groups(
         key = _get_group_key(reading, row)
         if key is None:
             assert isinstance(row, BadRow)
-            yield ImportRow(line, reading.kind, problem=row.reason)
+            yield create_bad_row(line, reading, row)
             adjacent_problem = _ADJACENT(problem=_LINE(line=line, reason=row.reason))
             if group is not None and not follows_separate:
                 group.problem = group.problem or adjacent_problem
@@ -139,13 +150,15 @@ def iterate_groups(
         yield group.create_row(known_cells, separate_rows)
 
 
-def _get_group_key(reading: ColumnReading, row: list[str] | BadRow) -> str | None:
+def _get_group_key(reading: ColumnReading, row: Row) -> str | None:
     """Return the cell in the grouping column of a row, or None if the row can't be read up to this cell."""
     if isinstance(row, BadRow):
         if row.extra and not reading.importer.loose_rows:
             return None
         key = reading.get_cells(row.cells).get(reading.importer.group_by, "")
         return key if key and is_valid_text([key]) and "\x00" not in key else None
+    if isinstance(row, ConvertedRow):
+        return row.cells.get(reading.importer.group_by, "")
     return reading.get_cells(row).get(reading.importer.group_by, "")
 
 
@@ -159,8 +172,10 @@ class _Group:
     problem: Message | None = None
     rows: list[Cells] = field(default_factory=list)
     notes: list[Message] = field(default_factory=list)
+    source: list[Sequence[str]] = field(default_factory=list)
 
-    def add(self, line: int, row: list[str] | BadRow) -> None:
+    def add(self, line: int, row: Row) -> None:
+        self.source += _get_source(row)[: max(_MAX_SOURCE_ROWS - len(self.source), 0)]
         if isinstance(row, BadRow) and not row.extra:
             self.problem = self.problem or _LINE(line=line, reason=row.reason)
             return
@@ -168,7 +183,11 @@ class _Group:
         if len(self.rows) <= self.reading.importer.max_rows:
             if isinstance(row, BadRow):
                 self.notes.append(_EXTRA(line=line, values=", ".join(map(repr, row.extra))[:_MAX_QUOTED]))
-            self.rows.append(self.reading.get_cells(row.cells if isinstance(row, BadRow) else row))
+            if isinstance(row, ConvertedRow):
+                self.notes += row.notes
+                self.rows.append(row.cells)
+            else:
+                self.rows.append(self.reading.get_cells(row.cells if isinstance(row, BadRow) else row))
 
     def create_row(self, known_cells: DuplicateIndex, separate_rows: SeparateRows) -> ImportRow:
         kind, importer = self.reading.kind, self.reading.importer
@@ -180,6 +199,8 @@ class _Group:
         label, problem = f"{resources[kind].singular} {self.cell}", None
         if not self.cell:
             problem = COLUMN_ERROR(column=importer.group_by, error=BLANK)
+        elif _SCIENTIFIC.fullmatch(self.cell.strip()):
+            problem = COLUMN_ERROR(column=importer.group_by, error=_SHORTENED_KEY(value=self.cell.strip()))
         elif not known_cells.add(kind, self.cell):
             problem = _NOT_TOGETHER(what=label)
         elif self.problem:
@@ -187,11 +208,26 @@ class _Group:
         elif len(self.rows) > importer.max_rows:
             problem = _TOO_MANY_ROWS(what=label, limit=importer.max_rows)
         if problem:
-            return ImportRow(self.line, kind, problem=problem, label=self.cell)
-        return create_row(self.line, self.reading, self.rows, self.notes)
+            return ImportRow(self.line, kind, problem=problem, label=self.cell, source=self.source)
+        return create_row(self.line, self.reading, self.rows, self.source, self.notes)
 
 
-def create_row(line: int, reading: ColumnReading, rows: Sequence[Cells], notes: Sequence[Message] = ()) -> ImportRow:
+def _get_source(row: Row) -> Sequence[Sequence[str]]:
+    """Return the cells of the rows in the file."""
+    return [row] if isinstance(row, list) else row.source
+
+
+def create_bad_row(line: int, reading: ColumnReading, row: BadRow) -> ImportRow:
+    return ImportRow(line, reading.kind, problem=row.reason, source=row.source)
+
+
+def create_row(
+    line: int,
+    reading: ColumnReading,
+    rows: Sequence[Cells],
+    source: Sequence[Sequence[str]],
+    notes: Sequence[Message] = (),
+) -> ImportRow:
     """Create the object of some rows, with a note for each number that a spreadsheet shortened."""
     kind, importer = reading.kind, reading.importer
     shortened = {
@@ -201,6 +237,8 @@ def create_row(line: int, reading: ColumnReading, rows: Sequence[Cells], notes: 
         if "E+" in cell and _SCIENTIFIC.fullmatch(cell.strip())
     }
     try:
-        return ImportRow(line, kind, importer.body(rows), notes=(*notes, *shortened.values()))
+        parsed = importer.body(rows)
+        body, more_notes = parsed if isinstance(parsed, NotedBody) else (parsed, ())
+        return ImportRow(line, kind, body, notes=(*notes, *shortened.values(), *more_notes), source=source)
     except UnreadableCell as error:
-        return ImportRow(line, kind, problem=error.message, label=get_label(rows[0]))
+        return ImportRow(line, kind, problem=error.message, label=get_label(rows[0]), source=source)

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple, TypeAlias
 
 import orjson
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.core.exceptions import DomainError
@@ -23,12 +24,21 @@ RowResult = ImportedRow.Fate
 Body: TypeAlias = ReadOnlyAttrs
 # The cells of a CSV row, keyed by column name.
 Cells: TypeAlias = Mapping[str, str]
+
+
+class NotedBody(NamedTuple):
+    """A body, and what its reader left out or could not be sure of."""
+
+    body: Body
+    notes: Sequence[Message]
+
+
 # The old and the new value, keyed by field name. The old value is None if the field had no value.
 Changes: TypeAlias = Mapping[str, tuple[object, object]]
 
 
 # Fields by which people recognize an object. The first field with a value is used.
-_LABEL_FIELDS = ("name", "order", "title", "email", "handle", "phone", "first_name", "last_name")
+_LABEL_FIELDS = ("name", "order", "title", "email", "handle", "phone", "first_name", "last_name", "sku")
 
 
 def get_label(values: ReadOnlyAttrs) -> str:
@@ -52,6 +62,16 @@ class RowRefused(DomainError):
     pass
 
 
+def refuse_cell(column: str, error: str) -> RowRefused:
+    return RowRefused(COLUMN_ERROR(column=column, error=error))
+
+
+def get_text(body: Body, name: str) -> str:
+    """Return a member of a body without surrounding whitespace, or an empty string if it is no text."""
+    value = body.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class ImportRow:
     """An object from a file. In a CSV file, an object may have several rows.
@@ -64,6 +84,7 @@ class ImportRow:
         unknown: The unknown members of the object.
         fetched: External data, keyed by URL. None during validation, because validation fetches no data.
         notes: What the reader of the file left out or could not be sure of, although the object can be imported.
+        source: The cells of all rows of the object as they are in the table, or its JSON line.
     """
 
     line: int
@@ -74,6 +95,7 @@ class ImportRow:
     unknown: frozenset[str] = frozenset()
     fetched: ReadOnlyAttrs | None = None
     notes: tuple[Message, ...] = ()
+    source: Sequence[Sequence[str]] | bytes = ()
 
     @property
     def digest(self) -> str:
@@ -115,8 +137,19 @@ def add_notes(outcome: RowOutcome, notes: Sequence[Message]) -> RowOutcome:
 
 
 def has_notes(outcome: RowOutcome) -> bool:
-    """Return True if an object was or would be imported, but staff should read a note about it."""
-    return outcome.reason is not None and outcome.result in {RowResult.NEW, RowResult.CHANGED}
+    """Return True if the row did not fail, but staff should read a note about it.
+
+    The usual reasons to skip a row have no parameters and are no notes.
+    """
+    if outcome.reason is None or outcome.result == RowResult.FAILED:
+        return False
+    return outcome.result != RowResult.SKIPPED or bool(outcome.reason.params)
+
+
+# The stored results for which ``has_notes`` is true. A stored message has "params" only if it has parameters.
+WITH_NOTES = ~Q(reason="") & (
+    Q(fate__in=(RowResult.NEW, RowResult.CHANGED)) | Q(fate=RowResult.SKIPPED, reason__contains='"params"')
+)
 
 
 def keep_name(outcome: RowOutcome) -> RowOutcome:

@@ -6,7 +6,7 @@ no matter how late it continues.
 """
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -27,6 +27,7 @@ from apps.core.i18n.messages import FIELD_ERROR, Message, as_message, define_mes
 from apps.imports_exports.domain.files import remove_file
 from apps.imports_exports.domain.imports import FINISHED, PREVIEW_ROWS, State, open_import_file
 from apps.imports_exports.domain.parser import parse_file
+from apps.imports_exports.domain.refused_rows import store_refused_rows
 from apps.imports_exports.domain.resources import BATCH_SIZE, get_importers
 from apps.imports_exports.domain.rows import (
     Body,
@@ -125,8 +126,12 @@ _FORBIDDEN = define_message("imports.no_permission", "You don't have permission 
 
 
 def get_allowed_resources(actor: str) -> frozenset[str]:
-    """Return the names of the resources that the actor may import. The operator's command may import all resources."""
-    needed = {name: importer.permission for name, importer in get_importers().items()}
+    """Return the names of the resources that the actor may import."""
+    return select_allowed(actor, {name: importer.permission for name, importer in get_importers().items()})
+
+
+def select_allowed(actor: str, needed: Mapping[str, str]) -> frozenset[str]:
+    """Return the keys of the permissions that the actor has. The operator's command has all permissions."""
     kind, _, number = actor.partition(":")
     if kind != "staff":
         return frozenset(needed)
@@ -188,7 +193,7 @@ def run_import(import_job: Import) -> RowResults:
     allowed_resources = get_allowed_resources(import_job.actor)
     with acquire_lease(import_job, State.IMPORTING) as claim:
         with open_import_file(import_job) as file:
-            for batch in create_batches(number_rows(parse_file(file, import_job.format, import_job.mapping))):
+            for batch in create_batches(number_rows(parse_file(file, import_job))):
                 before, import_job.done = import_job.done, batch[-1].number
                 if remaining := _skip_imported(import_job, batch):
                     alive = partial(claim.extend, done_rows=batch[0].number - 1)
@@ -196,15 +201,31 @@ def run_import(import_job: Import) -> RowResults:
                         outcomes = _import_batch(import_job, ready, allowed_resources, claim)
                     yield from zip((row for _, row, _ in remaining), outcomes, strict=True)
                     planner_statistics.refresh_statistics_while_writing(before, import_job.done)
-        with transaction.atomic():
-            claim.extend(done_rows=import_job.done)
-            now = timezone.now()
-            Import.objects.filter(pk=import_job.pk).update(state=State.DONE, total=import_job.done, finished_at=now)
-            ImportedRow.objects.filter(file=import_job, dry=True).delete()
-            record_event(FINISHED, import_job, actor=import_job.actor, at=now)
+        # After a takeover, the other worker may have deleted the file.
+        claim.extend(done_rows=import_job.done)
+        import_job.refused_file = store_refused_rows(import_job, alive=partial(claim.extend, done_rows=import_job.done))
+        try:
+            _finish(import_job, claim)
+        except BaseException:
+            remove_file(import_job.refused_file)
+            raise
     remove_file(import_job.path)
     if import_job.done >= planner_statistics.MIN_CHANGED_ROWS:
         planner_statistics.refresh_statistics()
+
+
+@transaction.atomic
+def _finish(import_job: Import, claim: ImportLease) -> None:
+    now = timezone.now()
+    claim.extend(
+        done_rows=import_job.done,
+        total=import_job.done,
+        state=State.DONE,
+        refused_file=import_job.refused_file,
+        finished_at=now,
+    )
+    ImportedRow.objects.filter(file=import_job, dry=True).delete()
+    record_event(FINISHED, import_job, actor=import_job.actor, at=now)
 
 
 def _skip_imported(import_job: Import, batch: Sequence[NumberedRow]) -> list[NumberedRow]:

@@ -8,12 +8,14 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
-from apps.core.i18n.messages import Message, MessageField, define_message, translate
+from apps.core.i18n.error_messages import TAKEN
+from apps.core.i18n.messages import Message, MessageField, define_message, define_text, translate
 from apps.core.registry import Registry
 from apps.core.tenancy.shop_owned import ShopOwned
 
 _EXPORT_LABEL = define_message("imports.export", "{kind} of {moment}")
 _IMPORT_LABEL = define_message("imports.import", "Import {number}")
+_MAPPING_LABEL = define_message("imports.saved_mapping", "Column mapping {number}")
 # Names of resources that staff see.
 resource_labels = Registry[str, Message]("labels of imported and exported resources")
 # Root folders of the files. Each shop has a subfolder.
@@ -22,8 +24,35 @@ EXPORTS, IMPORTS = "exports", "imports"
 
 class Format(models.TextChoices):
     CSV = "csv", gettext_lazy("CSV, for spreadsheets")
+    XLSX = "xlsx", gettext_lazy("Excel workbook (.xlsx)")
     JSON_LINES = "jsonl", gettext_lazy("JSON lines, complete")
     JSON = "json", gettext_lazy("JSON, one document")
+    PDF = "pdf", "PDF"
+
+
+# Formats that contain a table.
+TABLES = frozenset({Format.CSV, Format.XLSX})
+
+
+class Encoding(models.TextChoices):
+    """Character encodings of CSV files. The values are names of Python's codecs."""
+
+    UTF8 = "utf-8", "UTF-8"
+    UTF16 = "utf-16", "UTF-16"
+    WINDOWS_1252 = "cp1252", gettext_lazy("Windows-1252 (Western European)")
+    WINDOWS_1250 = "cp1250", gettext_lazy("Windows-1250 (Central European)")
+    WINDOWS_1251 = "cp1251", gettext_lazy("Windows-1251 (Cyrillic)")
+    WINDOWS_1253 = "cp1253", gettext_lazy("Windows-1253 (Greek)")
+    WINDOWS_1254 = "cp1254", gettext_lazy("Windows-1254 (Turkish)")
+    MAC_ROMAN = "mac-roman", gettext_lazy("Mac OS Roman")
+    SHIFT_JIS = "cp932", gettext_lazy("Shift JIS (Japanese)")
+    GB18030 = "gb18030", gettext_lazy("GB 18030 (Chinese)")
+    EUC_KR = "cp949", gettext_lazy("EUC-KR (Korean)")
+
+
+ENCODING_NAMES = {
+    encoding.value: define_text(f"imports.encoding.{encoding.value}", encoding.label) for encoding in Encoding
+}
 
 
 def new_key() -> str:
@@ -109,6 +138,13 @@ class Import(ShopOwned):
 
     name = models.CharField(gettext_lazy("file"), max_length=255)
     format = models.CharField(gettext_lazy("format"), max_length=5, choices=Format)
+    encoding = models.CharField(
+        max_length=9,
+        choices=Encoding,
+        default=Encoding.UTF8,
+        db_default=Encoding.UTF8,
+        help_text="The encoding of a CSV file, detected or chosen by the user.",
+    )
     digest = models.CharField(max_length=64)
     key = models.CharField(max_length=43, default=new_key, unique=True, editable=False)
     state = models.CharField(max_length=9, choices=State, default=State.CHECKING)
@@ -120,12 +156,16 @@ class Import(ShopOwned):
     passed_over = models.JSONField(null=True, default=list, help_text="Unsupported columns, which are ignored.")
     mapping = models.JSONField(null=True, help_text="The column mapping of the user; null to detect columns by name.")
     problem = MessageField()
+    reading_note = MessageField(db_default="", help_text="How the file is read, such as the name of the sheet.")
+    refused_file = models.CharField(
+        max_length=200, blank=True, db_default="", help_text="The path of the file with the refused rows."
+    )
     claim = models.UUIDField(null=True, editable=False)
     claimed_until = models.DateTimeField(null=True, editable=False)
     finished_at = models.DateTimeField(gettext_lazy("finished at"), null=True)
 
-    personal_fields = ("name", "unknown", "mapping", "problem")
-    non_personal_fields = ("digest", "key", "actor", "counts", "passed_over")
+    personal_fields = ("name", "unknown", "mapping", "problem", "reading_note")
+    non_personal_fields = ("digest", "key", "actor", "counts", "passed_over", "encoding", "refused_file")
 
     class Meta:
         verbose_name = gettext_lazy("import")
@@ -145,6 +185,54 @@ class Import(ShopOwned):
     @property
     def path(self) -> str:
         return f"{IMPORTS}/{self.shop_id}/{self.key}.{self.format}"
+
+    @property
+    def has_table(self) -> bool:
+        return self.format in TABLES
+
+    @property
+    def has_guessed_encoding(self) -> bool:
+        """Return True if the encoding can't be detected reliably."""
+        return self.encoding not in {Encoding.UTF8, Encoding.UTF16}
+
+    def create_refused_path(self) -> str:
+        """Return a new path for the file with the refused rows, which no other writer uses."""
+        return f"{IMPORTS}/{self.shop_id}/{self.key}-{secrets.token_hex(8)}.{self.format}"
+
+
+class SavedMapping(ShopOwned):
+    """A column mapping that staff saved under a name, to use it again for files with the same columns.
+
+    ``mapping`` has the format of ``Import.mapping``. ``fingerprint`` identifies the columns of the file.
+    """
+
+    name = models.CharField(gettext_lazy("name"), max_length=100)
+    mapping = models.JSONField(gettext_lazy("mapping"))
+    fingerprint = models.CharField(max_length=64, editable=False)
+
+    personal_fields = ("name", "mapping")
+    non_personal_fields = ("fingerprint",)
+
+    class Meta:
+        verbose_name = gettext_lazy("saved column mapping")
+        verbose_name_plural = gettext_lazy("saved column mappings")
+        db_table = "imports_exports_savedmapping"
+        ordering = ("name",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=("shop", "name"),
+                name="imports_exports_savedmapping_name_unique",
+                violation_error_message=TAKEN,
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def event_label(self) -> Message:
+        """Return the label in the audit log, without the name, which may contain personal data."""
+        return _MAPPING_LABEL(number=self.pk)
 
 
 class ImportedRow(ShopOwned):

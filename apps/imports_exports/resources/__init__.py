@@ -2,10 +2,25 @@
 
 from apps.imports_exports.resources.audit_log import AUDIT_LOG
 from apps.imports_exports.resources.customers import CUSTOMERS
+from apps.imports_exports.resources.inventory.resource import INVENTORY
+from apps.imports_exports.resources.metafields.resource import METAFIELDS
 from apps.imports_exports.resources.orders import ORDERS
+from apps.imports_exports.resources.pages import PAGES
 from apps.imports_exports.resources.privacy import PERSONAL_DATA
 from apps.imports_exports.resources.products.resource import PRODUCTS
+from apps.imports_exports.resources.redirects import REDIRECTS
 from apps.imports_exports.resources.refunds import REFUNDS
 
 # Resources in the order shown to staff.
-RESOURCES = (ORDERS, REFUNDS, PRODUCTS, CUSTOMERS, AUDIT_LOG, PERSONAL_DATA)
+RESOURCES = (
+    ORDERS,
+    REFUNDS,
+    PRODUCTS,
+    INVENTORY,
+    PAGES,
+    REDIRECTS,
+    CUSTOMERS,
+    METAFIELDS,
+    AUDIT_LOG,
+    PERSONAL_DATA,
+)

@@ -26,7 +26,7 @@ from apps.core.rest.resources.serializers import ResourceSerializer
 from apps.core.rest.versions import get_latest_version
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Errors, ReadOnlyAttrs
-from apps.imports_exports.domain.rows import RowRefused
+from apps.imports_exports.domain.rows import Cells, RowRefused
 
 _SPECIAL = re.compile(r"([\\;|])")
 _PIECE = re.compile(r"\\([\\;|])|([;|])|(.)", re.DOTALL)
@@ -65,18 +65,40 @@ ADDRESS_ALIASES = {
     "address1": ("Address", "Street", "Street Address", "Address Line 1", "Address 1&2"),
     "address2": ("Address Line 2",),
     "city": ("Town",),
-    "province": ("State", "State Code", "Region", "County", "Province Code"),
-    "country": ("Country Code", "Country/Region"),
+    "province": ("State", "Region", "County"),
+    "country": ("Country/Region",),
     "zip": ("Postcode", "Postal Code", "Zip Code"),
     "phone": ("Telephone", "Phone Number", "Mobile"),
 }
 ADDRESS_COLUMNS = tuple(ADDRESS_ALIASES)
+# Columns of an address that only imports read: a full name, and codes with or without names.
+MORE_ADDRESS_ALIASES = {
+    "name": ("Full Name",),
+    "province_name": ("State Name",),
+    "province_code": ("State Code",),
+    "country_code": ("Country ISO",),
+}
+READ_ADDRESS_COLUMNS = (*ADDRESS_COLUMNS, *MORE_ADDRESS_ALIASES)
 _VALUE_ERROR = define_format("imports.invalid_value", "{error}: {value}")
 _MAX_QUOTED = 100
 _PERSONAL_MEMBERS = frozenset({"email", "phone", "customer", "billing_address", "shipping_address", "note"})
 VARIANT = define_message("product_imports.variant", "variant {title}")
 NOT_A_NUMBER = define_message("product_imports.not_a_number", "{value} is not a whole number")
 IMAGE = define_message("product_imports.image", "image {number}")
+
+
+def build_address(cells: Cells, prefix: str = "") -> dict[str, str]:
+    """Return an address in the format of a request body. Blank cells are omitted."""
+    address = {
+        name: cell for name in READ_ADDRESS_COLUMNS if (cell := cells.get(f"{prefix}{name}", "")) and cell.strip()
+    }
+    if province := address.pop("province_name", ""):
+        # In a table with this column, the column ``province`` contains the code.
+        code = address.pop("province", "")
+        address = {"province_code": code, **address, "province": province}
+    if address.get("first_name") and "last_name" not in address and "name" in address:
+        address["last_name"] = address.pop("name")
+    return address
 
 
 def file_context() -> RenderContext:

@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import BooleanField, prefetch_related_objects
 from django.utils.translation import gettext_lazy
 
+from apps.core.db.case_folding import build_email_key
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_text
 from apps.core.rest.reading.query_plans import get_read_plan
@@ -20,7 +21,7 @@ from apps.customers.api.addresses import AddressSerializer
 from apps.customers.api.customers import MAX_ADDRESSES, CustomerSerializer
 from apps.customers.domain import consents
 from apps.customers.domain.addresses import COLUMNS as ALL_ADDRESS_COLUMNS
-from apps.customers.domain.contact_normalization import build_email_key
+from apps.customers.domain.addresses import split_name
 from apps.customers.domain.customers import CustomerDraft, create_from_drafts, draft_customer, update_customer
 from apps.customers.domain.fields import CUSTOMER_FIELDS, EDITABLE_FIELDS, IDENTIFYING_FIELDS
 from apps.customers.domain.lookup import find_all_by_contacts, get_contact_keys
@@ -34,6 +35,7 @@ from apps.imports_exports.domain.rows import (
     Body,
     Cells,
     ImportRow,
+    NotedBody,
     RowOutcome,
     RowResult,
     create_failed_outcome,
@@ -41,15 +43,20 @@ from apps.imports_exports.domain.rows import (
 from apps.imports_exports.resources.cells import (
     ADDRESS_ALIASES,
     ADDRESS_COLUMNS,
+    MORE_ADDRESS_ALIASES,
+    build_address,
     convert_api_errors,
     file_context,
     get_member_names,
 )
+from apps.imports_exports.resources.column_labels import get_customer_label
+from apps.imports_exports.resources.column_words import CUSTOMER_WORDS, merge_words
 
 # The customer's own columns. If addresses have the same column, the file contains the customer's data.
 _CUSTOMER_FIELDS = tuple(field.name for field in CUSTOMER_FIELDS if field.in_csv)
 _FLAGS = tuple(name for name in _CUSTOMER_FIELDS if isinstance(Customer._meta.get_field(name), BooleanField))
 _ADDRESS_FIELDS = tuple(name for name in ADDRESS_COLUMNS if name not in _CUSTOMER_FIELDS)
+_SMS = "accepts_sms_marketing"
 _CONSENTS = ("accepts_marketing", *consents.FIELDS)
 # The labels of row results contain no personal data.
 _LABEL_PREFIX = "customer:"
@@ -59,6 +66,10 @@ _ADDRESS_IGNORED = define_text(
 _ONLY_ADDRESS_DIFFERS = define_text(
     "customer_imports.only_address_differs",
     "Already exists and is unchanged. The address is ignored: addresses are only imported for new customers.",
+)
+
+_NO_SMS_PHONE = define_text(
+    "customer_imports.no_sms_phone", "The SMS marketing consent was not imported, because the row has no phone number."
 )
 
 
@@ -81,24 +92,51 @@ def _convert_to_cells(customer: ObjectData) -> Iterable[ObjectData]:
             **{name: address.get(name) for name in _ADDRESS_FIELDS},
             **{name: customer[name] for name in (*_CUSTOMER_FIELDS, *_COMPUTED)},
             **{name: format_bool(customer[name]) for name in _FLAGS},
-            "accepts_marketing": format_bool(customer["email_marketing_consent"]["state"] == "subscribed"),
+            "accepts_marketing": format_bool(_is_subscribed(customer["email_marketing_consent"])),
+            "accepts_sms_marketing": format_bool(_is_subscribed(customer["sms_marketing_consent"])),
+            "address_phone": address.get("phone"),
         }
     ]
 
 
-def _parse_row(rows: Sequence[Cells]) -> Body:
+def _is_subscribed(consent: ObjectData | None) -> bool:
+    return consent is not None and consent["state"] == ConsentState.SUBSCRIBED
+
+
+def _parse_row(rows: Sequence[Cells]) -> NotedBody:
     row = rows[0]
     flags = ("accepts_marketing", *_FLAGS)
     body: dict[str, object] = {name: row[name] for name in _CUSTOMER_FIELDS if name in row and name not in flags}
     body |= parse_flags(row, dict(zip(flags, flags, strict=True)))
-    address = {name: row[name] for name in ADDRESS_COLUMNS if row.get(name)}
-    if address.keys() - set(_CUSTOMER_FIELDS):
+    notes = []
+    accepts_sms = parse_flags(row, {_SMS: _SMS}).get(_SMS)
+    if accepts_sms is not None and row.get("phone", "").strip():
+        state = ConsentState.SUBSCRIBED if accepts_sms else ConsentState.NOT_SUBSCRIBED
+        body["sms_marketing_consent"] = {"state": state}
+    elif accepts_sms:
+        notes.append(_NO_SMS_PHONE)
+    address = build_address(row)
+    full_name = address.pop("name", "")
+    if full_name and not address.keys() & {"first_name", "last_name"}:
+        address |= dict(zip(("first_name", "last_name"), split_name(full_name), strict=True))
+    body |= {name: address[name] for name in ("first_name", "last_name") if address.get(name)}
+    if "address_phone" in row:
+        # In a file without this column, the phone of the customer is also the phone of the address.
+        address.pop("phone", None)
+        address |= {"phone": row["address_phone"]} if row["address_phone"] else {}
+    if address.keys() - set(_CUSTOMER_FIELDS) or row.get("address_phone"):
         body["addresses"] = [address]
-    return body
+    return NotedBody(body, notes)
+
+
+def _get_contact_keys(body: Body) -> tuple[str, str]:
+    addresses = body.get("addresses")
+    address = addresses[0] if isinstance(addresses, list) and addresses and isinstance(addresses[0], dict) else None
+    return get_contact_keys(email=body.get("email"), phone=body.get("phone"), address=address)
 
 
 def _get_keys(row: ImportRow, body: Body) -> Sequence[str]:
-    email, phone = get_contact_keys(email=body.get("email"), phone=body.get("phone"))
+    email, phone = _get_contact_keys(body)
     return [key for key in (email, phone) if key] or [row.digest]
 
 
@@ -109,7 +147,7 @@ def _import_customers(
     outcomes: list[RowOutcome] = []
     new: dict[int, CustomerDraft] = {}
     addressed: dict[int, Customer] = {}
-    keys = [get_contact_keys(email=body.get("email"), phone=body.get("phone")) for _, body in rows]
+    keys = [_get_contact_keys(body) for _, body in rows]
     for (_, body), matches in zip(rows, find_all_by_contacts(keys, locked=not dry), strict=True):
         try:
             customer, values = matches.resolve_customer(), _get_customer_values(body)
@@ -252,7 +290,9 @@ _COMPUTED = ("orders_count", "total_spent")
 _TABLE = (
     *IDENTIFYING_FIELDS,
     "accepts_marketing",
+    _SMS,
     *_ADDRESS_FIELDS,
+    "address_phone",
     *(name for name in _CUSTOMER_FIELDS if name not in IDENTIFYING_FIELDS),
     *_COMPUTED,
 )
@@ -264,11 +304,13 @@ _ALIASES: dict[str, Sequence[str]] = {
             *(f"Default Address {alias}" for alias in (aliases if name in _CUSTOMER_FIELDS else (*aliases, name))),
             *(f"Billing {alias}" for alias in (*aliases, name)),
         ]
-        for name, aliases in ADDRESS_ALIASES.items()
+        for name, aliases in (ADDRESS_ALIASES | MORE_ADDRESS_ALIASES).items()
     },
+    "address_phone": ("Default Address Phone",),
     "email": ("E-mail Address", "Mail", "User Email", "Billing email"),
     "accepts_marketing": ("Accepts Email Marketing", "Newsletter", "Subscribed"),
     "note": ("Notes", "Customer Note"),
+    "name": ("Full Name", "Customer Name", "Default Address Name"),
     "tags": ("Tag",),
     "orders_count": ("Orders", "Total Orders"),
     "total_spent": ("Total Spend",),
@@ -291,9 +333,13 @@ CUSTOMERS = Resource(
         permission="customers.add_customer",
         granted_by="customers",
         models=(Customer, Address),
-        columns=_TABLE,
-        aliases=_ALIASES,
+        columns=(*_TABLE, *MORE_ADDRESS_ALIASES),
+        aliases=merge_words(_ALIASES, CUSTOMER_WORDS),
+        get_label=get_customer_label,
+        unsupported=("Customer ID",),
         members=get_member_names(CustomerSerializer),
+        # A table with names only, such as ``Name`` and ``Total``, may contain anything.
+        identifying_columns=tuple(name for name in _TABLE if name not in {"tags", "note", *_COMPUTED}),
         body=_parse_row,
         keys=_get_keys,
         duplicate_result=RowResult.CHANGED,

@@ -72,6 +72,7 @@ def parse_new_order(body: Body, source: str, known: KnownRows, *, at: datetime) 
     with convert_api_errors(new_body):
         attrs, parts = parse_order(get_latest_version(), new_body)
         attrs |= name_and_time
+        parts.is_imported = True
         attrs["source_identifier"] = (attrs.get("source_identifier") or source)[:255]
         if is_exported_order(body):
             parts.customer = _parse_customer(body)

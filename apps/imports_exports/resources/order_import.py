@@ -4,7 +4,7 @@ Each step handles all orders of a batch: parse and price orders, match or create
 Orders that also change other rows, such as stock, are imported alone (``must_be_alone``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -63,7 +63,7 @@ def must_be_alone(body: Body) -> bool:
 def _import_order(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
     """Import an order, unless an earlier import created it and it still exists."""
     key = get_order_key(row, body)
-    earlier = _find_earlier_imports([key]).get(key)
+    earlier = _find_earlier_imports({key: body}).get(key)
     if earlier is not None and earlier.order_exists:
         return _create_skipped(earlier)
     if earlier is not None:
@@ -83,7 +83,7 @@ def import_orders(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: dat
     if len(rows) == 1:
         return [_import_order(*rows[0], actor=actor, at=at)]
     keys = [get_order_key(row, body) for row, body in rows]
-    before = _find_earlier_imports(keys)
+    before = _find_earlier_imports({key: body for key, (_, body) in zip(keys, rows, strict=True)})
     imported = {index: before[key] for index, key in enumerate(keys) if key in before and before[key].order_exists}
     outcomes = {index: _create_skipped(earlier) for index, earlier in imported.items()}
     drafts: dict[int, OrderDraft] = {}
@@ -120,18 +120,54 @@ class _EarlierImport(NamedTuple):
     order_exists: bool
 
 
-def _find_earlier_imports(keys: Sequence[str]) -> dict[str, _EarlierImport]:
-    """Return a dict of the earlier imports, keyed by order key. Orders that were never imported are omitted."""
-    key_by_source_key = {source_key: key for key in keys for source_key in (key, hash_source_key(key))}
-    rows = ImportedRow.objects.filter(source_key__in=key_by_source_key, dry=False, fate=RowResult.NEW).order_by("pk")
+def _find_earlier_imports(bodies: Mapping[str, Body]) -> dict[str, _EarlierImport]:
+    """Return the earlier imports of orders, keyed by order key like ``bodies``. Other orders are omitted."""
+    key_by_source_key = {source_key: key for key in bodies for source_key in (key, hash_source_key(key))}
+    key_by_name_key = _get_name_keys(bodies)
+    wanted = [*key_by_source_key, *key_by_name_key]
+    rows = ImportedRow.objects.filter(source_key__in=wanted, dry=False, fate=RowResult.NEW).order_by("pk")
     first_rows: dict[str, ImportedRow] = {}
+    rows_by_name: dict[str, ImportedRow] = {}
     for row in rows:
-        first_rows.setdefault(key_by_source_key[row.source_key], row)
-    if not first_rows:
+        if row.source_key in key_by_source_key:
+            first_rows.setdefault(key_by_source_key[row.source_key], row)
+        else:
+            rows_by_name.setdefault(key_by_name_key[row.source_key], row)
+    if not first_rows and not rows_by_name:
         return {}
-    names = {row.label for row in first_rows.values()}
-    existing_names = set(Order.objects.filter(name__in=names).values_list("name", flat=True))
-    return {key: _EarlierImport(row, row.label in existing_names) for key, row in first_rows.items()}
+    names = {row.label for row in (*first_rows.values(), *rows_by_name.values())}
+    existing = dict(Order.objects.filter(name__in=names).values_list("name", "created_at"))
+    earlier = {key: _EarlierImport(row, row.label in existing) for key, row in first_rows.items()}
+    for key, row in rows_by_name.items():
+        if key not in earlier and _has_created_at(bodies[key], existing.get(row.label)):
+            earlier[key] = _EarlierImport(row, order_exists=True)
+    return earlier
+
+
+def _get_name_keys(bodies: Mapping[str, Body]) -> dict[str, str]:
+    """Return the keys that orders with an id had in files without ids: their names.
+
+    Orders with the same name from different shops differ in ``created_at``.
+    """
+    keys: dict[str, str] = {}
+    for key, body in bodies.items():
+        name_key = _get_key_of_name(body.get("name"))
+        if name_key and name_key not in bodies and body.get("source_identifier") and body.get("created_at"):
+            keys |= {name_key: key, hash_source_key(name_key): key}
+    return keys
+
+
+def _get_key_of_name(name: object) -> str:
+    return f"{_PREFIX}{name}"[:300] if isinstance(name, str) and name else ""
+
+
+def _has_created_at(body: Body, moment: datetime | None) -> bool:
+    if moment is None:
+        return False
+    try:
+        return parse_file_moment(body["created_at"], "created_at") == moment
+    except OrderRefused:
+        return False
 
 
 def _create_skipped(earlier: _EarlierImport) -> RowOutcome:
@@ -177,12 +213,11 @@ def _get_staff_error(error: DomainError, body: Body) -> DomainError:
 
 
 def _create_new_outcome(order: Order, name: str, lines: int, key: str) -> RowOutcome:
-    name = name or order.name
-    reason = None if name == order.name else _NAME_TAKEN(name=name)
-    # The preview shows the identifier, because a new order has no number yet.
+    reason = None if name in {"", order.name} else _NAME_TAKEN(name=name)
+    # The preview shows the name in the file or the identifier, because a new order has no number yet.
     customer = order.email or order.phone or (order.customer or "")
     total = AMOUNT(amount=Amount(format_decimal(order.total_price, order.currency), order.currency))
-    values = {"order": order.source_identifier, "buyer": str(customer), "lines": lines, "total_price": total}
+    values = {"order": name or order.source_identifier, "buyer": str(customer), "lines": lines, "total_price": total}
     changes = {field: (None, value) for field, value in values.items()}
     return RowOutcome(RowResult.NEW, order.name, reason, source_key=key, changes=changes)
 

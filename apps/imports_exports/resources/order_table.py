@@ -16,14 +16,24 @@ from apps.imports_exports.domain.flags import parse_flags
 from apps.imports_exports.domain.resources import ObjectData
 from apps.imports_exports.domain.rows import Body, Cells, UnreadableCell
 from apps.imports_exports.resources.cells import (
-    ADDRESS_ALIASES,
     ADDRESS_COLUMNS,
     NOT_A_NUMBER,
+    build_address,
     format_list_cell,
     parse_list_cell,
     parse_value_list,
 )
 from apps.imports_exports.resources.exported_orders import csv_losses
+from apps.imports_exports.resources.order_columns import (
+    ADDRESSES,
+    FLAGS,
+    IMPORTED_FIELDS,
+    IMPORTED_LINE_FIELDS,
+    LINE_FIELDS,
+    LINE_FLAGS,
+    UNCHANGED_COLUMNS,
+)
+from apps.imports_exports.resources.order_statuses import normalize_status
 from apps.orders.domain.payments import PAYMENT_KINDS
 from apps.orders.models import Order
 
@@ -38,94 +48,6 @@ _BAD_CODE = define_message("order_imports.bad_code", "{names} must have the form
 _NO_AMOUNT = define_text("order_imports.no_amount", "enter an amount for each HS code and country")
 _SHIPPING_LINES = define_text("order_imports.shipping_lines", "shipping lines")
 _DUTIES = define_text("order_imports.duties", "duties")
-
-# Columns of the order. Except for the columns in ``_COMPOSED``, each column has the name of a REST field.
-ORDER_COLUMNS = (
-    "order",
-    "email",
-    "phone",
-    "created_at",
-    "processed_at",
-    "currency",
-    "presentment_currency",
-    "exchange_rate",
-    "financial_status",
-    "fulfillment_status",
-    "paid",
-    "total_price",
-    "total_tip_received",
-    "taxes_included",
-    "tax_exempt",
-    "test",
-    "discount_codes",
-    "shipping_title",
-    "shipping_price",
-    "shipping_tax_title",
-    "shipping_tax_rate",
-    "shipping_tax",
-    "tags",
-    "note",
-    "closed_at",
-    "cancelled_at",
-    "cancel_reason",
-    csv_losses.COLUMN,
-)
-_COMPOSED = frozenset(
-    {
-        "order",
-        "paid",
-        "discount_codes",
-        csv_losses.COLUMN,
-        *(name for name in ORDER_COLUMNS if name.startswith("shipping_")),
-    }
-)
-FLAGS = ("taxes_included", "tax_exempt", "test")
-UNCHANGED_COLUMNS = tuple(name for name in ORDER_COLUMNS if name not in {*_COMPOSED, *FLAGS})
-# Maps line item columns to REST fields.
-LINE_FIELDS = {
-    "line_title": "title",
-    "line_variant": "variant_title",
-    "line_sku": "sku",
-    "line_quantity": "quantity",
-    "line_price": "price",
-    "line_discount": "total_discount",
-}
-LINE_FLAGS = {"line_requires_shipping": "requires_shipping", "line_taxable": "taxable"}
-# Columns with the duties of a line item. A cell may contain several duties, and taxes are grouped by duty.
-DUTY = ("line_duty", "line_duty_hs_code", "line_duty_origin")
-DUTY_TAX = ("line_duty_tax_title", "line_duty_tax_rate", "line_duty_tax")
-LINE_TAX = ("line_tax_title", "line_tax_rate", "line_tax")
-LINE_COLUMNS = (*LINE_FIELDS, "line_fulfilled", *LINE_TAX, *DUTY, *DUTY_TAX, *LINE_FLAGS)
-ADDRESSES = ("billing", "shipping")
-COLUMNS = (*ORDER_COLUMNS, *(f"{kind}_{name}" for kind in ADDRESSES for name in ADDRESS_COLUMNS), *LINE_COLUMNS)
-# The names that other systems use.
-ALIASES = {
-    "order": ("Name", "Order Name", "Order Number", "Order No."),
-    "email": ("E-mail Address", "Customer Email", "Email (Billing)"),
-    "phone": ("Phone (Billing)",),
-    "processed_at": ("Order Date", "Date"),
-    "financial_status": ("Payment Status",),
-    "total_price": ("Total", "Order Total", "Order Total Amount"),
-    "total_tip_received": ("Tip", "Tip Amount"),
-    "shipping_price": ("Shipping", "Order Shipping Amount"),
-    "shipping_title": ("Shipping Method", "Shipping Method Title"),
-    "note": ("Notes", "Customer Note"),
-    "line_title": ("Lineitem Name", "Item Name", "Product", "Product Name"),
-    "line_sku": ("Lineitem SKU", "Item SKU", "SKU"),
-    "line_quantity": ("Lineitem Quantity", "Item Quantity", "Quantity"),
-    "line_price": ("Lineitem Price", "Item Cost", "Item Price"),
-    "line_discount": ("Lineitem Discount",),
-    "line_requires_shipping": ("Lineitem Requires Shipping",),
-    "line_taxable": ("Lineitem Taxable",),
-    **{
-        # Other systems put the address type before or after the column name.
-        f"{kind}_{name}": [
-            spelling for alias in (*aliases, name) for spelling in (f"{kind} {alias}", f"{alias} ({kind})")
-        ]
-        for kind in ADDRESSES
-        for name, aliases in ADDRESS_ALIASES.items()
-    },
-}
 
 _TAX = {"tax_title": "title", "tax_rate": "rate", "tax": "price"}
 _DUTY = {"line_duty_hs_code": "harmonized_system_code", "line_duty_origin": "country_code_of_origin"}
@@ -217,18 +139,47 @@ def get_entered_codes(order: Body) -> list[ObjectData]:
 def parse_order_rows(rows: Sequence[Cells]) -> Body:
     """Convert the rows of an order to a request body. Raise ``UnreadableCell`` if a cell can't be parsed."""
     first = rows[0]
-    csv_losses.check_losses(first)
     return {
-        **{name: first[name] for name in UNCHANGED_COLUMNS if first.get(name) and name not in _STATUSES},
-        **parse_flags(first, dict(zip(FLAGS, FLAGS, strict=True))),
-        "name": first.get("order", ""),
+        **parse_order_fields(first),
         "discount_codes": [_parse_code(values) for values in parse_list_cell(first.get("discount_codes", ""))],
         **_parse_shipping(first),
-        **_parse_addresses(first),
         **_parse_payment(first),
         **_parse_fulfillment(first),
-        "line_items": [_parse_line(row) for row in rows if row.get("line_title") or row.get("line_sku")],
+        "line_items": [parse_line(row) for row in rows if is_line(row)],
     }
+
+
+def parse_order_fields(first: Cells) -> Body:
+    """Return the fields of the order that need no other cells, and its addresses."""
+    csv_losses.check_losses(first)
+    names = (*UNCHANGED_COLUMNS, *IMPORTED_FIELDS)
+    attributes = _parse_note_attributes(first.get("note_attributes", ""))
+    return {
+        **{name: first[name] for name in names if first.get(name) and name not in _STATUSES},
+        **parse_flags(first, {name: name for name in (*FLAGS, "buyer_accepts_marketing")}),
+        "name": first.get("order", ""),
+        **({"note_attributes": attributes} if attributes else {}),
+        **_parse_addresses(first),
+    }
+
+
+def _parse_note_attributes(cell: str) -> list[ObjectData]:
+    """Parse lines with ``name: value``. A line without a name belongs to the value before it."""
+    attributes: list[ObjectData] = []
+    for line in cell.splitlines():
+        name, colon, value = line.partition(":")
+        if colon and name.strip():
+            attributes.append({"name": name.strip(), "value": value.strip()})
+        elif attributes:
+            attributes[-1]["value"] += f"\n{line}"
+        elif line.strip():
+            attributes.append({"name": line.strip(), "value": ""})
+    return attributes
+
+
+def is_line(row: Cells) -> bool:
+    """Return True if a row contains a line item."""
+    return bool(row.get("line_title") or row.get("line_sku"))
 
 
 def _parse_shipping(first: Cells) -> Body:
@@ -260,16 +211,13 @@ def _parse_tax_groups(prefix: str, row: Cells, count: int, owner: Message) -> li
 
 
 def _parse_addresses(first: Cells) -> Body:
-    addresses = {
-        kind: {name: first[f"{kind}_{name}"] for name in ADDRESS_COLUMNS if first.get(f"{kind}_{name}")}
-        for kind in ADDRESSES
-    }
+    addresses = {kind: build_address(first, f"{kind}_") for kind in ADDRESSES}
     return {f"{kind}_address": address for kind, address in addresses.items() if address}
 
 
 def _parse_payment(first: Cells) -> Body:
     """Return the paid amount as a transaction if the order is partially paid, otherwise the financial status."""
-    status = _normalize_status(first, "financial_status")
+    status = normalize_status(first, "financial_status")
     if status == Order.FinancialStatus.PARTIALLY_PAID and first.get("paid"):
         sale = {"kind": "sale", "amount": first["paid"], "currency": first.get("currency") or None}
         return {"transactions": [sale]}
@@ -277,17 +225,13 @@ def _parse_payment(first: Cells) -> Body:
 
 
 def _parse_fulfillment(first: Cells) -> Body:
-    status = _normalize_status(first, "fulfillment_status")
+    status = normalize_status(first, "fulfillment_status")
     return {"fulfillment_status": status} if status not in {"", "unfulfilled"} else {}
 
 
-def _normalize_status(cells: Cells, name: str) -> str:
-    """Return the REST name of a status that may be written with capital letters and spaces."""
-    return cells.get(name, "").strip().lower().replace(" ", "_")
-
-
-def _parse_line(row: Cells) -> Body:
-    line: dict[str, object] = {name: row[column] for column, name in LINE_FIELDS.items() if row.get(column)}
+def parse_line(row: Cells) -> Body:
+    fields = LINE_FIELDS | IMPORTED_LINE_FIELDS
+    line: dict[str, object] = {name: row[column] for column, name in fields.items() if row.get(column)}
     line |= parse_flags(row, LINE_FLAGS)
     cells = {name: parse_value_list(row.get(f"line_{cell}", "")) for cell, name in _TAX.items()}
     if cells["rate"] or cells["price"]:

@@ -6,15 +6,19 @@ from apps.customers.models import Address
 from apps.imports_exports.domain.resources import Exporter, Importer, Resource
 from apps.imports_exports.domain.rows import RowResult
 from apps.imports_exports.resources.cells import get_member_names
+from apps.imports_exports.resources.column_labels import get_order_label
+from apps.imports_exports.resources.column_words import ORDER_WORDS, merge_words
 from apps.imports_exports.resources.exported_orders.reading import read_orders
-from apps.imports_exports.resources.order_import import BATCH_SIZE, get_order_key, import_orders, must_be_alone
-from apps.imports_exports.resources.order_table import (
+from apps.imports_exports.resources.foreign_orders.bodies import parse_rows
+from apps.imports_exports.resources.order_columns import (
     ALIASES,
     COLUMNS,
+    IMPORTED_COLUMNS,
     LINE_COLUMNS,
-    convert_order_to_rows,
-    parse_order_rows,
+    UNSUPPORTED,
 )
+from apps.imports_exports.resources.order_import import BATCH_SIZE, get_order_key, import_orders, must_be_alone
+from apps.imports_exports.resources.order_table import convert_order_to_rows
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.domain.create.lines import MAX_LINES
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
@@ -37,8 +41,10 @@ ORDERS = Resource(
         permission="orders.change_order",
         granted_by="edit_orders",
         models=(Order, LineItem, ShippingLine, Transaction, Address),
-        columns=COLUMNS,
-        aliases=ALIASES,
+        columns=IMPORTED_COLUMNS,
+        aliases=merge_words(ALIASES, ORDER_WORDS),
+        get_label=get_order_label,
+        unsupported=UNSUPPORTED,
         members=get_member_names(
             OrderSerializer,
             *("send_fulfillment_receipt", "client_details", "metafields", "fulfillment_orders", "locations"),
@@ -46,7 +52,7 @@ ORDERS = Resource(
         group_by="order",
         identifying_columns=LINE_COLUMNS,
         max_rows=MAX_LINES,
-        body=parse_order_rows,
+        body=parse_rows,
         keys=lambda row, body: [get_order_key(row, body)],
         duplicate_result=RowResult.SKIPPED,
         import_rows=import_orders,

@@ -17,8 +17,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 
-from apps.core.events.recording import HIDDEN_VALUE
 from apps.core.events.redaction import redact_events
+from apps.core.events.values import HIDDEN_VALUE
 from apps.core.i18n.messages import define_text
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
@@ -28,7 +28,7 @@ from apps.customers.models import Customer
 from apps.imports_exports.domain import exports
 from apps.imports_exports.domain.files import ExportCheckpoint
 from apps.imports_exports.domain.resources import Document, Exporter, Resource
-from apps.imports_exports.models import Export, Format, Import, ImportedRow
+from apps.imports_exports.models import Export, Format, Import, ImportedRow, SavedMapping
 from apps.orders.models import Order
 
 # Number of rows between two checkpoints.
@@ -118,8 +118,10 @@ def redact_files(customer: Customer, actor: str, at: datetime) -> None:
     if paths:
         queue.enqueue(DELETE, actor=actor, places=paths)
     words = personal_data.get_identifying_words(customer)
+    SavedMapping.objects.filter(build_mention_filter(("name", "mapping"), words)).delete()
     Import.objects.filter(build_mention_filter(("name",), words)).update(name=HIDDEN_VALUE)
     Import.objects.filter(build_mention_filter(("problem",), words)).update(problem=HIDDEN_VALUE)
+    Import.objects.filter(build_mention_filter(("reading_note",), words)).update(reading_note="")
     ImportedRow.objects.filter(build_mention_filter(("label", "reason"), words)).update(label="", reason="")
     _hash_source_keys(customer)
 
@@ -140,7 +142,13 @@ def _withdraw_exports() -> list[str]:
 
 
 def _withdraw_imports(at: datetime) -> list[str]:
-    """Mark imports as failed if they are unfinished and not running, and return the paths of their files."""
+    """Mark imports as failed if they are unfinished and not running, and return the paths of their files.
+
+    The files with the refused rows of finished imports are also deleted.
+    """
+    refused = Import.objects.exclude(refused_file="")
+    refused_paths = list(refused.values_list("refused_file", flat=True))
+    refused.update(refused_file="")
     unfinished = list(Import.objects.filter(finished_at=None).exclude(state=Import.State.IMPORTING))
     ImportedRow.objects.filter(dry=True).exclude(file__state=Import.State.IMPORTING).delete()
     ImportedRow.objects.exclude(changes=[]).update(changes=[])
@@ -150,7 +158,7 @@ def _withdraw_imports(at: datetime) -> list[str]:
     Import.objects.filter(pk__in=[row.pk for row in unfinished]).update(
         state=Import.State.FAILED, problem=ERASED_MESSAGE, finished_at=at
     )
-    return [row.path for row in unfinished]
+    return [*refused_paths, *(row.path for row in unfinished)]
 
 
 def _hash_source_keys(customer: Customer) -> None:

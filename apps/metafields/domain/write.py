@@ -174,6 +174,7 @@ def set_metafields_of_owners(
     events: list[EventInput] = []
     changed_rows: list[Metafield] = []
     columns = set[str]()
+    owners = {owner.pk: owner for owner, _ in drafts_by_owner}
     # Of several drafts with the same owner, namespace and key, only the last counts.
     last_drafts = {
         (owner.pk, draft.namespace, draft.key): draft for owner, drafts in drafts_by_owner for draft in drafts
@@ -191,6 +192,7 @@ def set_metafields_of_owners(
             events.append(EventInput(f"{kind.topic_prefix}/update", row, changes))
         else:
             continue
+        row.history_owner, row.is_personal = owners[owner_id], kind.is_personal
         changed_rows.append(row)
     try:
         with _translate_constraint_errors():

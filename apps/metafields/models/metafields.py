@@ -1,9 +1,12 @@
 """The model for metafields, which are custom fields that apps and staff add to a shop's resources."""
 
+from collections.abc import Iterator
+
 from django.db import models
 from django.db.models.functions import Left, Upper
 from django.utils.translation import gettext_lazy
 
+from apps.core.db.row_changes import RowKey, get_key, get_owner_keys
 from apps.core.i18n.error_messages import TAKEN
 from apps.core.models import VersionField
 from apps.core.tenancy.shop_owned import ShopOwned
@@ -26,6 +29,11 @@ class Metafield(ShopOwned):
     value = models.TextField(gettext_lazy("value"))
     description = models.CharField(gettext_lazy("description"), max_length=255, null=True, blank=True)
     version = VersionField()
+
+    # The owner, if it was loaded, and True if the owner's metafields can contain personal data.
+    history_owner: models.Model | None = None
+    is_personal = True
+    unrecorded_fields = ("owner_resource", "owner_id", "namespace", "key")
 
     personal_fields = ("value", "description")
     non_personal_fields = ("owner_resource", "namespace", "key", "type")
@@ -60,3 +68,17 @@ class Metafield(ShopOwned):
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self.key}"
+
+    @property
+    def history_label(self) -> str:
+        return str(self)
+
+    @property
+    def hidden_history_fields(self) -> tuple[str, ...]:
+        return self.personal_fields if self.is_personal else ()
+
+    def get_other_owner_keys(self) -> Iterator[RowKey]:
+        """Return the owner and, for example for a variant, the owner's product."""
+        if self.history_owner is not None:
+            yield get_key(self.history_owner)
+            yield from get_owner_keys(self.history_owner)

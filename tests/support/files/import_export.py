@@ -17,6 +17,10 @@ from tests.support.types import JsonObject
 
 
 def export_text(shop: Shop, user: User, kind: str, form: str, **filters: object) -> str:
+    return export_bytes(shop, user, kind, form, **filters).decode("utf-8-sig")
+
+
+def export_bytes(shop: Shop, user: User, kind: str, form: str, **filters: object) -> bytes:
     with shop_scope(shop):
         export = exports.create_export(
             kind=kind, format=form, filters=filters, user=user, actor="system", at=timezone.now()
@@ -27,13 +31,17 @@ def export_text(shop: Shop, user: User, kind: str, form: str, **filters: object)
         export.refresh_from_db()
     assert export.state == Export.State.READY
     with default_storage.open(export.path) as file:
-        return file.read().decode("utf-8-sig")
+        return file.read()
 
 
 def import_text(shop: Shop, text: str, tmp_path: Path, name: str = "in.jsonl", **options: Any) -> str:
     """Import a text with the import command; return the command's output, even if rows fail."""
+    return import_bytes(shop, text.encode(), tmp_path, name, **options)
+
+
+def import_bytes(shop: Shop, content: bytes, tmp_path: Path, name: str, **options: Any) -> str:
     path = tmp_path / name
-    path.write_text(text)
+    path.write_bytes(content)
     return import_file(shop, path, **options)
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from apps.core.money import ZERO, split_amount
 from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.imports_exports.resources.exported_orders.references import OrderReferences
-from apps.refunds.domain.restore import RestoredRefund
+from apps.refunds.domain.exported_refunds.restore import RestoredRefund
 from apps.refunds.models import OrderAdjustment
 
 

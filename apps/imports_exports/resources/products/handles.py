@@ -5,9 +5,10 @@ converted like a title. The same applies to handles that earlier releases conver
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 
-from apps.core.handles import MAX_LENGTH, build_handle, normalize_handle
+from apps.core.handles import MAX_LENGTH, build_handle, fold_handle, normalize_handle
 from apps.core.i18n.messages import define_message
 from apps.imports_exports.domain.rows import Body, RowRefused
 from apps.imports_exports.resources.products.existing import ExistingProduct
@@ -22,7 +23,7 @@ _PLAIN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
 
 def get_file_handle(body: Body) -> str:
     handle = body.get("handle")
-    return handle.strip() if isinstance(handle, str) else ""
+    return unicodedata.normalize("NFC", handle.strip()) if isinstance(handle, str) else ""
 
 
 def get_handle(body: Body) -> str:
@@ -51,7 +52,7 @@ def find_existing(body: Body, existing: Mapping[str, ExistingProduct]) -> Existi
         RowRefused: If the converted handle belongs to a product that may be another one.
     """
     handle, old = get_handle(body), get_file_handle(body)
-    is_kept = handle == old.lower()
+    is_kept = handle == fold_handle(old)
     if is_kept and handle in existing:
         return existing[handle]
     for candidate in sorted(get_possible_handles(body)):

@@ -16,14 +16,14 @@ from apps.inventory.domain import movements, stock
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import MAX_AVAILABLE, StockMovement
 
-_OUT_OF_RANGE = define_message("product_imports.quantity_out_of_range", "{value} must be between -{limit} and {limit}")
+OUT_OF_RANGE = define_message("product_imports.quantity_out_of_range", "{value} must be between -{limit} and {limit}")
 _SEVERAL_LOCATIONS = define_text(
     "product_imports.several_locations",
     "the item is stocked at several locations. Use the Variant Inventory Levels column",
 )
 _EXPECTED_LEVELS = define_text("product_imports.expected_levels", "expected a list of locations with quantities")
-_UNKNOWN_LOCATION = define_message("product_imports.unknown_location", "there is no active location named {name}")
-_AMBIGUOUS_LOCATION = define_message(
+UNKNOWN_LOCATION = define_message("product_imports.unknown_location", "there is no active location named {name}")
+AMBIGUOUS_LOCATION = define_message(
     "product_imports.ambiguous_location", "there are several active locations named {name}"
 )
 
@@ -58,7 +58,7 @@ def _parse_levels(levels: object, present: Mapping[int, int], referenced_rows: R
             raise RowRefused(COLUMN_ERROR(column="inventory_levels", error=_EXPECTED_LEVELS))
         locations: Sequence[object] = referenced_rows.locations.get(name, ())
         if len(locations) != 1:
-            error = (_AMBIGUOUS_LOCATION if locations else _UNKNOWN_LOCATION)(name=repr(name))
+            error = (AMBIGUOUS_LOCATION if locations else UNKNOWN_LOCATION)(name=repr(name))
             raise RowRefused(COLUMN_ERROR(column=LEVELS, error=error))
         location_id, quantity = referenced_rows.locations[name][0].pk, _parse_quantity(level.get("available"))
         if present.get(location_id) != quantity:
@@ -75,7 +75,7 @@ def _parse_quantity(value: object) -> int:
 
 def _check_range(quantity: int) -> int:
     if abs(quantity) > MAX_AVAILABLE:
-        raise RowRefused(COLUMN_ERROR(column=QUANTITY, error=_OUT_OF_RANGE(value=str(quantity), limit=MAX_AVAILABLE)))
+        raise RowRefused(COLUMN_ERROR(column=QUANTITY, error=OUT_OF_RANGE(value=str(quantity), limit=MAX_AVAILABLE)))
     return quantity
 
 

@@ -19,8 +19,8 @@ def find_changed_paths(import_job: Import) -> Iterator[tuple[str, str]]:
             yield _build_path(note.get_text("old")), _build_path(note.get_text("new"))
 
 
-def has_changed_handle(row: ImportedRow) -> bool:
-    return bool(_find_notes(row))
+def has_changed_paths(import_job: Import) -> bool:
+    return next(find_changed_paths(import_job), None) is not None
 
 
 def _find_notes(row: ImportedRow) -> list[Message]:

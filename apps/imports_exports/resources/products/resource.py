@@ -26,8 +26,11 @@ from apps.imports_exports.domain.resources import Exporter, Importer, Resource
 from apps.imports_exports.domain.rows import UNCHANGED, Body, ImportRow, RowOutcome, RowResult
 from apps.imports_exports.domain.runner import import_in_savepoint
 from apps.imports_exports.resources.cells import get_member_names
+from apps.imports_exports.resources.column_labels import get_product_label
+from apps.imports_exports.resources.column_words import PRODUCT_WORDS, merge_words
 from apps.imports_exports.resources.products.existing import load_existing_products, load_referenced_rows
 from apps.imports_exports.resources.products.export import read_products
+from apps.imports_exports.resources.products.foreign_tables import FORMATS
 from apps.imports_exports.resources.products.handles import (
     HANDLE_CHANGED,
     find_existing,
@@ -230,7 +233,8 @@ PRODUCTS = Resource(
         granted_by="products",
         models=(Product, Variant, InventoryItem, ProductImage),
         columns=COLUMNS,
-        aliases=ALIASES,
+        aliases=merge_words(ALIASES, PRODUCT_WORDS),
+        get_label=get_product_label,
         unsupported=UNSUPPORTED,
         members=get_member_names(ProductSerializer, "metafields", "collections", *GLOBAL_METAFIELDS),
         group_by=HANDLE,
@@ -243,6 +247,7 @@ PRODUCTS = Resource(
         import_rows=_import_product_rows,
         batch_size=AT_ONCE,
         prepare=fetch_images,
+        foreign_tables=FORMATS,
         find=lambda handles: {row.handle: row for row in Product.objects.filter(handle__in=handles)},
     ),
 )

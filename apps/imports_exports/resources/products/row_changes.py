@@ -51,11 +51,11 @@ _UNKNOWN_SERVICE = define_message(
     "product_imports.unknown_service",
     "The shop has no fulfillment service {name}: existing variants keep their service, new ones are fulfilled manually",
 )
-_OVERSOLD = define_message(
+OVERSOLD = define_message(
     "product_imports.oversold", "The stock of {quantity} is negative: more units were sold than were in stock"
 )
 # Labels of changes in the preview.
-_STOCK = define_message("product_imports.stock", "stock at {place}")
+STOCK_AT = define_message("product_imports.stock", "stock at {place}")
 _COLLECTION = define_message("product_imports.collection", "collection {title}")
 _VARIANT_ORDER = define_text("product_imports.variant_order", "order of variants")
 _NEW = define_text("product_imports.new", "new")
@@ -291,10 +291,10 @@ class ProductComparison:
         self.draft.stock[values or ("Default Title",)] = levels
         part = "" if variant and variant.is_default else " / ".join(values)
         for location_id, available in levels.items():
-            stock_label = _STOCK(place=self.places.locations_by_id[location_id].name)
+            stock_label = STOCK_AT(place=self.places.locations_by_id[location_id].name)
             before = present.get(location_id) if variant else None
             if available < 0:
-                self.draft.notes.append(_OVERSOLD(quantity=str(available)))
+                self.draft.notes.append(OVERSOLD(quantity=str(available)))
             self.draft.changes[_name_change(part, stock_label)] = (before, available)
 
     def _set_options(self, parts: ProductParts) -> None:

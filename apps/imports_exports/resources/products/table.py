@@ -48,7 +48,7 @@ VARIANT_NOT_CLEARED = {
     "Cost per item": "cost",
     "Variant Image": "image",
 }
-_PRODUCT_FLAGS = {"Published": "published", "Gift Card": "gift_card"}
+PRODUCT_FLAGS = {"Published": "published", "Gift Card": "gift_card"}
 VARIANT_FLAGS = {"Variant Requires Shipping": "requires_shipping", "Variant Taxable": "taxable"}
 TRACKER = "Variant Inventory Tracker"
 POLICY, LEVELS, QUANTITY = "Variant Inventory Policy", "Variant Inventory Levels", "Variant Inventory Qty"
@@ -187,7 +187,7 @@ def _get_variant_cells(variant: ObjectData) -> ObjectData:
 def parse_product_rows(rows: Sequence[Cells]) -> Body:
     """Convert the rows of a product to a request body. Raise ``UnreadableCell`` if a cell can't be parsed."""
     first = _get_product_cells(rows)
-    body: dict[str, object] = {"handle": first[HANDLE], **parse_flags(first, _PRODUCT_FLAGS)}
+    body: dict[str, object] = {"handle": first[HANDLE], **parse_flags(first, PRODUCT_FLAGS)}
     body |= {name: first[column] for column, name in CLEARED.items() if column in first}
     body |= {name: first[column] for column, name in NOT_CLEARED.items() if first.get(column)}
     if first.get("Status"):

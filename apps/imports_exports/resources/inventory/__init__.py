@@ -1,0 +1,1 @@
+"""Import and export the stock of variants at locations."""
