@@ -8,6 +8,7 @@ from apps.core.rest.webhook_topics import DEFAULT_LABELS, build_resource_topics
 from apps.inventory.api.items import InventoryItemSerializer
 from apps.inventory.api.levels import InventoryLevelSerializer
 from apps.inventory.api.locations import LocationSerializer
+from apps.inventory.domain import receipts, transfers
 from apps.inventory.models import InventoryLevel
 
 _LOCATION = {
@@ -57,3 +58,15 @@ topics.add(
         get_schema=_get_disconnected_schema,
     )
 )
+for _name, _text in (
+    (receipts.CREATED, gettext_noop("Stock receipt created")),
+    (receipts.UPDATED, gettext_noop("Stock receipt changed")),
+    (receipts.RECEIVED, gettext_noop("Stock receipt received")),
+    (receipts.CANCELED, gettext_noop("Stock receipt canceled")),
+    (transfers.CREATED, gettext_noop("Stock transfer created")),
+    (transfers.UPDATED, gettext_noop("Stock transfer changed")),
+    (transfers.SENT, gettext_noop("Stock transfer sent")),
+    (transfers.RECEIVED, gettext_noop("Items of a stock transfer received")),
+    (transfers.CANCELED, gettext_noop("Stock transfer canceled")),
+):
+    topics.add(Topic(name=_name, render=lambda document, _version: {"id": document.pk}, label=_text))

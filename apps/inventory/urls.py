@@ -11,4 +11,5 @@ urlpatterns = [
     api_path("inventory_levels/set.json", InventoryLevelViewSet, post="set"),
     api_path("inventory_levels/adjust.json", InventoryLevelViewSet, post="adjust"),
     api_path("inventory_levels/connect.json", InventoryLevelViewSet, post="connect"),
+    api_path("inventory_levels/disconnect.json", InventoryLevelViewSet, post="disconnect"),
 ]

@@ -151,6 +151,20 @@ def test_connect_is_done_once_and_delete_takes_the_rest_off_the_books(api: ApiCl
     assert topics[1:] == ["connect", "update", "disconnect"]
 
 
+def test_disconnect_by_post_does_the_same_as_delete(api: ApiClient, shop: Shop) -> None:
+    item, first, depot = make_item(shop), get_first_location(shop), make_location(shop)
+    set_stock(item, first, 2)
+    set_stock(item, depot, 6)
+    path = "inventory_levels/disconnect.json"
+
+    responses = [api.post(path, build_level_body(item, place)) for place in (depot, depot, first)]
+
+    assert [(answer.status_code, answer.json()) for answer in responses[:1]] == [(200, {})]
+    assert [answer.status_code for answer in responses] == [200, 404, 422]
+    assert get_ledger(item, depot) == [(6, 6, "count"), (-6, 0, "disconnected")]
+    assert "inventory_levels/disconnect" in get_topics(shop, "inventory_levels/")
+
+
 def test_the_last_level_of_an_item_cannot_be_deleted(api: ApiClient, shop: Shop) -> None:
     item, first, depot = make_item(shop), get_first_location(shop), make_location(shop)
     set_stock(item, first, 6)

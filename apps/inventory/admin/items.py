@@ -26,7 +26,7 @@ from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import ThemedSelect
 from apps.core.exceptions import DomainError
-from apps.inventory.domain import low_stock, stock, stock_grid
+from apps.inventory.domain import low_stock, stock, stock_grid, transfers
 from apps.inventory.domain.hooks import get_item_names, get_search_conditions
 from apps.inventory.domain.stock_grid import CellsRefused
 from apps.inventory.models import HS_CODE, InventoryItem, InventoryLevel, Location, StockMovement
@@ -131,8 +131,16 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         item = self.get_object(request, object_id)
-        title = {"title": get_item_names([item])[item.pk]} if item is not None else {}
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **title})
+        if item is None:
+            return super().change_view(request, object_id, form_url, extra_context)
+        page = {"title": get_item_names([item])[item.pk], "incoming": self._get_incoming(item)}
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **page})
+
+    def _get_incoming(self, item: InventoryItem) -> list[tuple[Location, int]]:
+        """Return the locations to which the item is in transit, with the quantities."""
+        incoming = transfers.get_incoming([item.pk])
+        locations = Location.rows().in_bulk({location for _item, location in incoming}) if incoming else {}
+        return [(locations[location], quantity) for (_item, location), quantity in incoming.items()]
 
     def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """Show the stock grid. On POST, save either all changed cells or none."""
@@ -205,6 +213,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         names = get_item_names(items)
         level_rows = InventoryLevel.rows().filter(item__in=items, location__in=locations)
         levels = {(level.item_id, level.location_id): level for level in level_rows}
+        incoming = transfers.get_incoming(item.pk for item in items)
         typed = stock_grid.get_submitted_cells(request.POST.dict()) if cell_errors else {}
 
         def cell(item: InventoryItem, location: Location) -> Context:
@@ -218,6 +227,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
                 "place": location,
                 "refused": cell_errors.get(key, ""),
                 "editable": not location.legacy,
+                "incoming": incoming.get(key, 0),
                 "low": level is not None and level.is_low and item.tracked,
             }
 

@@ -59,7 +59,7 @@ _CONNECT = {
     "inventory_item_id": _ID,
     "relocate_if_necessary": BooleanField(required=False, default=False),
 }
-_DELETE = {"location_id": _ID, "inventory_item_id": _ID}
+_DISCONNECT = {"location_id": _ID, "inventory_item_id": _ID}
 
 
 class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
@@ -68,8 +68,8 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
     filterset_class = InventoryLevelFilter
     singular = "inventory_level"
     version_columns = ("version",)
-    request_bodies = {"set": _SET, "adjust": _ADJUST, "connect": _CONNECT}
-    responses = {"set": ONE, "adjust": ONE, "connect": ONE}
+    request_bodies = {"set": _SET, "adjust": _ADJUST, "connect": _CONNECT, "disconnect": _DISCONNECT}
+    responses = {"set": ONE, "adjust": ONE, "connect": ONE, "disconnect": {"type": "object", "maxProperties": 0}}
     success_statuses = {"connect": 201}
 
     def filter_rows(self, filters: Mapping[str, str]) -> models.QuerySet[InventoryLevel] | type[InventoryLevel]:
@@ -107,9 +107,15 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
         level = stock.connect_item(item, location, actor=self.actor, at=self.at, relocate=relocate)
         return self._respond(level, 201)
 
+    def disconnect(self, request: Request) -> HttpResponse:
+        """Disconnect an inventory item from a location."""
+        return self._disconnect(validate_members(_DISCONNECT, self.body))
+
     def destroy(self, request: Request, **_: int) -> HttpResponse:
         """Disconnect an item from a location."""
-        params = validate_members(_DELETE, self.query)
+        return self._disconnect(validate_members(_DISCONNECT, self.query))
+
+    def _disconnect(self, params: RequestData) -> HttpResponse:
         with transaction.atomic():
             item, location = self._get_item_and_location(params)
             if not InventoryLevel.objects.filter(item=item, location=location).exists():

@@ -18,10 +18,15 @@ from apps.inventory.models import InventoryItem
 
 @dataclass(frozen=True, slots=True)
 class ItemNames:
-    """A source of item names, and of indexed conditions on items for a search term and a limit of joined rows."""
+    """A source of item names, and of indexed conditions on items.
+
+    ``get_conditions`` finds items by a search term, and ``get_code_conditions`` by an exact code such as a barcode.
+    Both take the term and a limit of joined rows.
+    """
 
     get_names: Callable[[Sequence[int]], Mapping[int, str]]
     get_conditions: Callable[[str, int], Sequence[Q]]
+    get_code_conditions: Callable[[str, int], Sequence[Q]]
 
 
 item_names = Registry[str, ItemNames]("item names")
@@ -40,6 +45,14 @@ def get_search_conditions(term: str, most: int) -> list[Q]:
     return [
         Q(sku__istartswith=term),
         *(condition for source in item_names.values() for condition in source.get_conditions(term, most)),
+    ]
+
+
+def get_code_conditions(code: str, most: int) -> list[Q]:
+    """Return conditions on items with exactly this SKU or other code."""
+    return [
+        Q(sku=code),
+        *(condition for source in item_names.values() for condition in source.get_code_conditions(code, most)),
     ]
 
 

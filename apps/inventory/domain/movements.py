@@ -102,12 +102,19 @@ class StockChange:
 
 
 def apply_stock_changes(
-    moves: Iterable[StockChange], *, reason: Reason, actor: str, at: datetime, reference: str = ""
+    moves: Iterable[StockChange],
+    *,
+    reason: Reason,
+    actor: str,
+    at: datetime,
+    reference: str = "",
+    other_locations: Iterable[int] = (),
 ) -> list[InventoryLevel]:
     """Make either all changes or none, and return the changed levels, sorted by item and location.
 
     Call this function only once per transaction, to avoid deadlocks. A change of 0 is ignored. The ledger records the
-    reason, the actor and the reference (for example the name of an order).
+    reason, the actor and the reference (for example the name of an order). The locations of the changes and
+    ``other_locations`` must be active, and stay active until the commit.
 
     Raises:
         OutOfStock: A level would become negative, and overselling is not allowed.
@@ -121,14 +128,21 @@ def apply_stock_changes(
     # If a level was changed several times, the dict contains the level after the last change.
     levels = {move.key: level for move, level in zip(ordered, changed, strict=True)}
     deltas: dict[int, int] = {}
+    level_deltas: dict[LevelKey, int] = {}
     for move in ordered:
         deltas[move.item_id] = deltas.get(move.item_id, 0) + move.delta
+        level_deltas[move.key] = level_deltas.get(move.key, 0) + move.delta
     with collect_statements() as batch:
         quantities = [level.available for level in changed]
         insert_movements(ordered, quantities, batch=batch, reason=reason, actor=actor, at=at, reference=reference)
         notify_stock_listeners(deltas, batch=batch, actor=actor, at=at)
-        lock_active_locations({move.location_id for move in ordered}, batch=batch)
-        events = [EventInput("inventory_levels/update", level) for level in levels.values()]
+        lock_active_locations({*other_locations, *(move.location_id for move in ordered)}, batch=batch)
+        events = [
+            EventInput(
+                "inventory_levels/update", level, {"available": [level.available - level_deltas[key], level.available]}
+            )
+            for key, level in levels.items()
+        ]
         record_events(events, batch=batch, actor=actor, at=at)
     return list(levels.values())
 

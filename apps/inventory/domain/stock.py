@@ -32,7 +32,7 @@ from apps.inventory.domain.movements import (
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location, StockMovement
 from apps.shops.domain.settings import has_finer_amounts
 
-_NOT_SHARED = define_message(
+NOT_SHARED = define_message(
     "inventory.not_shared", "The item is stocked at {names} and can't be stocked at {name} as well."
 )
 
@@ -118,18 +118,20 @@ def connect_item(
     if existing := _LEVEL.fetch(item.pk, location.pk):
         return existing[0]
     other_levels = list(InventoryLevel.objects.filter(item=item).select_related("location").order_by("location_id"))
-    if not location.permits_sku_sharing:
-        conflicting = other_levels
-    else:
-        conflicting = [level for level in other_levels if not level.location.permits_sku_sharing]
+    conflicting = [level for level in other_levels if not may_share(location, level.location)]
     if conflicting and not relocate:
         names = ", ".join(level.location.name for level in conflicting)
-        raise NotShared(_NOT_SHARED(names=names, name=location.name))
+        raise NotShared(NOT_SHARED(names=names, name=location.name))
     for level in conflicting:
         remove_from_location(item, level.location, actor=actor, at=at)
     level = movements.get_or_create_level(item.pk, location.pk, actor=actor, at=at)
     movements.lock_active_locations([location.pk])
     return level
+
+
+def may_share(first: Location, second: Location) -> bool:
+    """Return True if both locations may stock the same item."""
+    return first.permits_sku_sharing and second.permits_sku_sharing
 
 
 @transaction.atomic

@@ -1,7 +1,8 @@
 """The stock grid, which shows item quantities per location. Either all changes are saved or none.
 
 Each cell of the form contains the quantity that the page showed. If any of these quantities has changed since then,
-nothing is saved, and the page lists the changed cells. A counted quantity therefore never overwrites a sale.
+nothing is saved, and the page lists the changed cells. A counted quantity therefore never overwrites a sale. A
+text such as ``+12`` adds units to the current quantity instead.
 """
 
 import re
@@ -19,7 +20,7 @@ from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location, StockMovement
 
 _CELL = re.compile(r"cell-([1-9][0-9]{0,17})-([1-9][0-9]{0,17})-(-?[0-9]{1,10})?", re.ASCII)
-_NUMBER = re.compile(r"-?[0-9]{1,10}", re.ASCII)
+_NUMBER = re.compile(r"[-+]?[0-9]{1,10}", re.ASCII)
 CellKey = tuple[int, int]
 
 
@@ -33,10 +34,21 @@ class CellsRefused(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A submitted quantity. ``expected`` is the quantity that the page showed, or None if the item was not stocked."""
+    """A submitted quantity. ``expected`` is the quantity that the page showed, or None if the item was not stocked.
+
+    ``added`` is the number of units to add, or None if ``quantity`` was counted.
+    """
 
     expected: int | None
     quantity: int
+    added: int | None = None
+
+    def is_current(self, available: int | None) -> bool:
+        """Return True if the cell still applies to the quantity. Units are also added to a changed quantity."""
+        return available == self.expected or (self.added is not None and available is not None)
+
+    def get_delta(self, available: int | None) -> int:
+        return self.quantity - (available or 0) if self.added is None else self.added
 
 
 def get_cell_name(item: InventoryItem, location: Location, expected: int | None) -> str:
@@ -63,10 +75,13 @@ def parse_cells(data: Mapping[str, str]) -> dict[CellKey, Cell]:
     for key, (expected, text) in get_submitted_cells(data).items():
         if not _NUMBER.fullmatch(text):
             errors[key] = _("Enter a whole number.")
-        elif (quantity := int(text)) == expected:
             continue
-        elif 0 <= quantity <= MAX_AVAILABLE:
-            cells[key] = Cell(expected, quantity)
+        added = int(text) if text.startswith("+") else None
+        quantity = int(text) if added is None else (expected or 0) + added
+        if quantity == expected:
+            continue
+        if -MAX_AVAILABLE <= quantity <= MAX_AVAILABLE and (quantity >= 0 or added):
+            cells[key] = Cell(expected, quantity, added)
         else:
             errors[key] = _("Enter a number from 0 to {limit}.").format(limit=MAX_AVAILABLE)
     if errors:
@@ -92,12 +107,12 @@ def save_cells(
         current = level.available if level else None
         if item not in items or location not in locations:
             errors[item, location] = _("This quantity can no longer be changed. Reload the page.")
-        elif current != cell.expected:
+        elif not cell.is_current(current):
             errors[item, location] = _(
                 "This quantity was changed to “{now}” while you were editing. Check your number, then save again."
             ).format(now=_("not stocked") if current is None else current)
         else:
-            moves.append(StockChange(item, location, cell.quantity - (current or 0), may_oversell=True))
+            moves.append(StockChange(item, location, cell.get_delta(current), may_oversell=True))
     if errors:
         raise CellsRefused(errors)
     for item, location in sorted(cells.keys() - levels.keys()):

@@ -5,11 +5,13 @@ writes to these two tables, and it changes both in the same transaction.
 """
 
 import re
+from collections.abc import Iterator
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
+from apps.core.db.row_changes import RowKey, get_owner_keys
 from apps.core.i18n.error_messages import at_least, between
 from apps.core.models import VersionField
 from apps.core.tenancy.shop_owned import ShopOwned
@@ -69,6 +71,11 @@ class InventoryItem(ShopOwned):
 
     def __str__(self) -> str:
         return self.sku or f"#{self.pk}"
+
+    def get_other_owner_keys(self) -> Iterator[RowKey]:
+        """Return the product of the item's variant, if the item was loaded together with the variant."""
+        if variant := self._state.fields_cache.get("variant"):
+            yield from get_owner_keys(variant)
 
 
 class Location(ShopOwned):
