@@ -6,12 +6,13 @@ _RECALCULATED = (
     "Compare the order with its items and payments in the panel. Its next edit, refund or cancellation calculates the"
     " amounts again."
 )
-register_check("order totals", checks.check_order_totals, _RECALCULATED)
+register_check("order totals", checks.check_order_totals, _RECALCULATED, nightly=checks.check_order_totals)
 register_check(
     "order payments",
     checks.check_order_payments,
     "Compare the order with the records of its payment gateway. Its next payment or refund calculates the amounts and"
     " statuses again.",
+    nightly=checks.check_order_payments,
 )
 register_check(
     "order numbers",

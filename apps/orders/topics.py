@@ -5,7 +5,7 @@ from apps.core.events.topics import Topic, topics
 from apps.core.rest.webhook_topics import build_resource_topics
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.api.transactions import TenderTransactionSerializer, TransactionSerializer
-from apps.orders.domain import payments
+from apps.orders.domain import payments, risks
 from apps.orders.models import Order, Transaction
 
 READ_SCOPES = ("read_orders",)
@@ -41,6 +41,22 @@ topics.add(
         example=lambda: Transaction.objects.filter(
             kind__in=payments.TENDER_KINDS, status=Transaction.Status.SUCCESS
         ).first(),
+    )
+)
+topics.add(
+    Topic(
+        name=risks.TOPIC,
+        scopes=READ_SCOPES,
+        render=lambda instance, _version: {"order_id": instance.pk, "risk_level": risks.get_risk_level(instance.pk)},
+        label=gettext_noop("Risk assessment changed"),
+        get_schema=lambda _version: {
+            "type": "object",
+            "properties": {
+                "order_id": {"type": "integer"},
+                "risk_level": {"type": "string", "enum": [*risks.RISK_LEVELS.values(), risks.NO_RISK_LEVEL]},
+            },
+        },
+        example=Order,
     )
 )
 for name, label in (

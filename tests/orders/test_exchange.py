@@ -103,7 +103,7 @@ def test_unreadable_table_rows_do_not_stop_the_import(shop: Shop, tmp_path: Path
     content = b"\n".join(
         [
             b"email,note",
-            b"ada@example.com,good",
+            "ada@example.com,gütig".encode(),
             "bo@example.com,caf\xe9".encode("latin-1"),
             b"cy@example.com," + long,
             b'dan@example.com,"' + b"\n".join([long[:600_000]] * 2) + b'"',
@@ -244,10 +244,11 @@ def test_an_interrupted_import_continues(shop: Shop, tmp_path: Path, monkeypatch
     ("name", "content", "message"),
     [
         ("in.csv", b"", "is empty"),
-        ("in.xlsx", b"x", "must end in"),
+        ("in.xls", b"x", "must end in .csv, .xlsx or .jsonl"),
+        ("in.xlsx", b"x", "can't be read as an .xlsx workbook"),
         ("in.csv", b"a,a\n1,2\n", "must be unique"),
         ("in.csv", b"email,\xff\na,b\n", "not UTF-8"),
-        ("in.csv", "email\nada@example.com\n".encode("utf-16"), "not UTF-8"),
+        ("in.csv", "email\nada@example.com\n".encode("utf-16") + b"\0", "marked as UTF-16"),
         ("in.csv", b"Name;Total\n#1;2\n", "contains no known column"),
         ("in.csv", b"x" * 2_000_000, "longer than"),
     ],

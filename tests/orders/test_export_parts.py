@@ -34,7 +34,8 @@ from backoffice.configuration.storages import get_storage_settings
 from tests.support import factories
 from tests.support.factories.customers import make_address, make_customer
 from tests.support.factories.orders import make_order
-from tests.support.files.import_export import export_text, to_json_lines
+from tests.support.files.import_export import export_bytes, export_text, to_json_lines
+from tests.support.files.workbooks import read_workbook
 from tests.support.servers.live import get_database_url
 from tests.support.timing import wait_until
 from tests.support.types import Json
@@ -108,12 +109,12 @@ def get_export_files(shop: Shop, suffix: str = "") -> list[str]:
     return [name for name in names if name.endswith(suffix)]
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("form", ["csv", "xlsx", "jsonl"])
 def test_exports_continue_after_the_last_part(
     in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     people = [make_customer(first_name=f"=Ada {number}") for number in range(7)]
-    full_export = export_text(in_shop, user, "customers", form)
+    full_export = export_bytes(in_shop, user, "customers", form)
     export, job = create_export_job(user, form)
     read_objects, request = get_exporters()["customers"].read_objects, list[int]()
 
@@ -131,7 +132,11 @@ def test_exports_continue_after_the_last_part(
     # The worker wrote the third batch but did not commit it, so the next worker repeats it.
     assert request == [row.pk for row in people[4:]]
     with default_storage.open(export.path) as file:
-        assert file.read().decode("utf-8-sig") == full_export
+        content = file.read()
+    if form == "xlsx":
+        assert read_workbook(content) == read_workbook(full_export)
+    else:
+        assert content == full_export
     assert get_export_files(in_shop, ".part") == []
 
 

@@ -38,6 +38,17 @@ def post_order(api: ApiClient, **fields: object) -> JsonObject:
     return response.json()["order"]
 
 
+def test_national_phones_are_read_in_the_country_of_the_shipping_address(api: ApiClient) -> None:
+    address = {**NAMES, "city": "Berlin", "country": "DE"}
+    order = post_order(api, phone="030 123456", shipping_address=address, customer={**NAMES, "phone": "030 123457"})
+    again = post_order(api, shipping_address=address, customer={**NAMES, "phone": "(030) 123457"})
+    changed = api.put(f"orders/{order['id']}.json", {"order": {"phone": "040 765432"}}).json()["order"]
+
+    assert (order["phone"], order["customer"]["phone"]) == ("+4930123456", "+4930123457")
+    assert again["customer"]["id"] == order["customer"]["id"]
+    assert changed["phone"] == "+4940765432"
+
+
 def get_order_errors(api: ApiClient, **fields: object) -> JsonObject:
     return get_errors(api.post("orders.json", {"order": {"line_items": [BOOTS], **fields}}))
 

@@ -1,4 +1,4 @@
-"""Round-trip tests: random orders and customers are equal after an export and an import, in both formats.
+"""Round-trip tests: random orders and customers are equal after an export and an import, in all formats.
 
 The test suite uses a few orders and customers. With ``ROUND_TRIPS=1000``, the file has 1,000 rows.
 """
@@ -28,7 +28,7 @@ from apps.orders.domain.create.drafts import OrderParts
 from apps.orders.domain.payments import create_transaction
 from apps.orders.models import Order
 from tests.support import factories
-from tests.support.files.import_export import export_text, import_text
+from tests.support.files.import_export import export_bytes, import_bytes
 from tests.support.types import Json, JsonObject
 
 pytestmark = pytest.mark.usefixtures("media_root")
@@ -40,7 +40,7 @@ WORDS = (
 )  # fmt: skip
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 ADDRESS = {"address1": "Main; St|1", "city": "Albany", "country": "United States", "province": "New York", "zip": "012"}
-# Order fields that are in both formats.
+# Order fields that are in all formats.
 SHOWN = (
     "name", "email", "phone", "note", "tags", "created_at", "processed_at", "currency", "presentment_currency",
     "exchange_rate", "taxes_included", "tax_exempt", "test", "total_price", "subtotal_price", "total_tax",
@@ -201,13 +201,13 @@ def to_plain(value: Json) -> Json:
     return value.normalize() if isinstance(value, Decimal) else value
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("form", ["csv", "xlsx", "jsonl"])
 def test_random_orders_come_back_equal(shop: Shop, other_shop: Shop, tmp_path: Path, form: str) -> None:
     user = factories.make_member(shop, "export_orders")
     with shop_scope(shop):
         make_orders(RandomValues(7), COUNT)
 
-    report = import_text(other_shop, export_text(shop, user, "orders", form), tmp_path, f"in.{form}")
+    report = import_bytes(other_shop, export_bytes(shop, user, "orders", form), tmp_path, f"in.{form}")
 
     assert report.endswith(f"Done: {COUNT} new, 0 changed, 0 skipped, 0 failed.\n"), report
     assert get_orders(other_shop) == get_orders(shop)
@@ -248,19 +248,19 @@ def get_people(shop: Shop) -> list[JsonObject]:
         ]
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("form", ["csv", "xlsx", "jsonl"])
 def test_random_customers_come_back_equal(shop: Shop, other_shop: Shop, tmp_path: Path, form: str) -> None:
     user = factories.make_member(shop, "export_customers")
     with shop_scope(shop):
         make_customers(RandomValues(11), COUNT)
 
-    report = import_text(other_shop, export_text(shop, user, "customers", form), tmp_path, f"in.{form}")
+    report = import_bytes(other_shop, export_bytes(shop, user, "customers", form), tmp_path, f"in.{form}")
 
     assert report.endswith(f"Done: {COUNT} new, 0 changed, 0 skipped, 0 failed.\n"), report
     assert get_people(other_shop) == get_people(shop)
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("form", ["csv", "xlsx", "jsonl"])
 def test_imported_orders_are_exported_unchanged(shop: Shop, other_shop: Shop, tmp_path: Path, form: str) -> None:
     Shop.objects.update(timezone="UTC")
     shop.refresh_from_db()
@@ -268,8 +268,8 @@ def test_imported_orders_are_exported_unchanged(shop: Shop, other_shop: Shop, tm
     people = [factories.make_member(index, "export_orders") for index in (shop, other_shop)]
     with shop_scope(shop):
         make_orders(RandomValues(13), 5)
-    out = export_text(shop, people[0], "orders", form)
-    import_text(other_shop, out, tmp_path, f"in.{form}")
+    out = export_bytes(shop, people[0], "orders", form)
+    import_bytes(other_shop, out, tmp_path, f"in.{form}")
 
     def read_orders(index: Shop) -> list[Any]:
         with shop_scope(index):
@@ -280,4 +280,4 @@ def test_imported_orders_are_exported_unchanged(shop: Shop, other_shop: Shop, tm
 
     assert read_orders(other_shop) == read_orders(shop)
     if form == "csv":
-        assert export_text(other_shop, people[1], "orders", form) == out
+        assert export_bytes(other_shop, people[1], "orders", form) == out

@@ -203,7 +203,7 @@ def test_a_token_in_a_body_is_nowhere_afterwards(
     caplog.set_level(logging.DEBUG)
 
     def audience(shop: Shop, topic: str) -> frozenset[str]:
-        return frozenset({"2026-07"})
+        return frozenset({"2026-10"})
 
     monkeypatch.setitem(audiences, audience, None)
     config = CONFIG | {"credential": credential, "list": [{"credential": credential}]}

@@ -52,7 +52,7 @@ def test_a_token_is_accepted_and_none_of_it_is_anywhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def audience(shop: Shop, topic: str) -> frozenset[str]:
-        return frozenset({"2026-07"})
+        return frozenset({"2026-10"})
 
     monkeypatch.setitem(audiences, audience, None)
     caplog.set_level(logging.DEBUG)

@@ -89,14 +89,14 @@ def draw_paid_order(draw: st.DrawFn) -> UnsavedOrder:
     return books
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_units_one_by_one_come_to_the_same_as_all_at_once(data: st.DataObject) -> None:
     check_random_split(data)
 
 
 @pytest.mark.soak
-@settings(max_examples=scale_for_soak(10_000), deadline=None)
+@settings(max_examples=scale_for_soak(10_000), derandomize=False)
 @given(data=st.data())
 def test_ten_thousand_splits_add_up(data: st.DataObject) -> None:
     check_random_split(data)

@@ -455,13 +455,13 @@ def test_subscribers_get_the_refund_as_rest_shows_it(api: ApiClient, shop: Shop)
     body = {"refund_line_items": [{"line_item_id": get_line(order)}], "shipping": {"full_refund": True}}
 
     def listens(shop: Shop, topic: str) -> frozenset[str]:
-        return frozenset({"2026-07"})
+        return frozenset({"2026-10"})
 
     with patch.dict(audiences, {listens: None}):
         refund = post_refund(api, order, {**body, "transactions": [{"amount": "15.00"}]})
 
     events = Event.objects.order_by("pk").exclude(payload=None)
-    payloads = {row.topic: (row.payload or {})["2026-07"] for row in events}
+    payloads = {row.topic: (row.payload or {})["2026-10"] for row in events}
     assert payloads["refunds/create"] == refund
     assert payloads["order_transactions/create"]["id"] == refund["transactions"][0]["id"]
     assert payloads["orders/updated"]["refunds"] == [refund]

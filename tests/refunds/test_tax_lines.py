@@ -178,7 +178,7 @@ def test_checks_find_taxes_that_do_not_add_up(api: ApiClient, shop: Shop) -> Non
     order = create_order(api)
     created = refund(api, order, shipping={"full_refund": True})
     row = Refund.objects.get()
-    names = {"order totals", "order refunds"}
+    names = {"order totals", "order refunds", "taxes by rate"}
     found = [list(consistency_checks.find_differences(names))]
 
     Refund.objects.update(tax_lines=[{**row.tax_lines[0], "price": "0.40"}, row.tax_lines[1]])
@@ -188,10 +188,11 @@ def test_checks_find_taxes_that_do_not_add_up(api: ApiClient, shop: Shop) -> Non
     found.append(list(consistency_checks.find_differences(names)))
 
     prefix = f"shop {shop.pk}, order {order['id']}: "
-    clean, [totals, refunds], read_only = found
+    clean, [totals, refunds, current], read_only = found
     assert (clean, read_only) == ([], [])
     assert totals.startswith(f"order totals: {prefix}current_tax_lines 'None', expected ")
-    assert refunds.startswith(f"order refunds: {prefix}refund {created['id']} has taxes 1.18, expected 1.17. ")
+    assert refunds.startswith(f"taxes by rate: {prefix}refund {created['id']} has taxes 1.18, expected 1.17. ")
+    assert current.startswith(f"taxes by rate: {prefix}the current taxes by rate are 5.66, expected 4.49. ")
 
 
 @pytest.mark.parametrize("parts", [[3, 5, 0, 11], [1, 1, 1], [0, 0, 2], [7], []])
@@ -203,3 +204,10 @@ def test_shares_never_decrease(parts: list[int]) -> None:
     assert [sum(row) * 100 for row in shares] == list(range(sum(parts) + 1))
     for row, next_row in pairwise(shares):
         assert all(amount <= more for amount, more in zip(row, next_row, strict=True))
+
+
+def test_shares_have_the_decimals_of_the_currency() -> None:
+    """The database returns amounts with three decimals, and the texts of equal taxes must be equal."""
+    shares = split_first(Decimal("0.500"), [Decimal("1.00"), Decimal("0.00")], "USD")
+
+    assert [str(share) for share in shares] == ["0.50", "0.00"]

@@ -19,11 +19,12 @@ from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, WordF
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.theme import attribute_column, display
 from apps.core.db.lookups import MIN_TRIGRAM_LENGTH
+from apps.customers.admin.similar_names import suggest_names
 from apps.customers.models import Customer
 from apps.orders.admin import search
 from apps.orders.domain import transitions
 from apps.orders.domain.pricing import totals
-from apps.orders.models import Order
+from apps.orders.models import OWED_TO_CUSTOMERS, Order
 
 FulfillmentStatus = Order.FulfillmentStatus
 
@@ -105,6 +106,8 @@ def filter_orders_by_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]
         return orders.filter(status=Order.Status.OPEN, fulfillment_status__in=("", "partial"))
     if view == "unpaid":
         return orders.filter(status=Order.Status.OPEN, financial_status__in=("pending", "authorized", "partially_paid"))
+    if view == "owed":
+        return orders.filter(OWED_TO_CUSTOMERS)
     return orders.filter(status=view)
 
 
@@ -119,6 +122,7 @@ class ViewFilter(SimpleListFilter):
             ("open", pgettext("order", "Open")),
             ("unfulfilled", _("Unfulfilled")),
             ("unpaid", _("Unpaid")),
+            ("owed", _("Refund due")),
             ("closed", pgettext("order", "Closed")),
             ("cancelled", pgettext("order", "Canceled")),
             ("all", _("All")),
@@ -241,10 +245,13 @@ class OrderList(ShopOwnedAdmin[Order]):
         parts = list(search.find_orders(queryset, term, matching_customers, limit))
         return union_first_rows(queryset, parts, limit=limit, newest=not is_palette_search(request)), False
 
+    def suggest_searches(self, term: str) -> list[str]:
+        return suggest_names(term, with_orders=True)
+
     def get_search_note(self, term: str) -> str:
         return str(search.TOO_SHORT) if 0 < len(term.strip()) < MIN_TRIGRAM_LENGTH else ""
 
-    @admin.action(description=gettext_lazy("Close selected orders"), permissions=["change"])
+    @admin.action(description=gettext_lazy("Close orders"), permissions=["change"])
     def close_orders(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:
         orders = list(queryset.filter(closed_at=None, cancelled_at=None).order_by("pk"))
         for order in orders:

@@ -8,7 +8,7 @@ from django.utils.text import capfirst, get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.core.admin.display.money import MoneyField
+from apps.core.admin.display.money import MoneyField, format_amount_input
 from apps.core.admin.forms.forms import PanelForm, Values
 from apps.core.admin.theme import Fieldset, ThemedSelect
 from apps.core.i18n import formats
@@ -133,16 +133,29 @@ class CancelForm(forms.Form):
             self.fields["notify"].disabled = True
         if self.refundable:
             widget = forms.TextInput(attrs={**_INPUT, "inputmode": "decimal", "autocomplete": "off"})
+            currency, amount = next(iter(self.refundable.items()))
+            self.fields["refund_now"] = forms.ChoiceField(
+                choices=[("yes", _("Refund now to the original payments")), ("no", _("Refund later"))],
+                initial="yes",
+                widget=forms.RadioSelect,
+                label=_("Refund"),
+            )
             # ``clean`` checks the number of decimals, because it depends on the selected currency.
-            self.fields["amount"] = _Amount(required=False, label=_("Refund"), widget=widget)
+            self.fields["amount"] = _Amount(
+                required=False, label=_("Refund amount"), widget=widget, initial=format_amount_input(amount, currency)
+            )
             self.fields["currency"] = forms.ChoiceField(
                 choices=[(code, code) for code in self.refundable],
-                initial=next(iter(self.refundable)),
+                initial=currency,
                 widget=forms.Select(attrs={**_INPUT, "aria-label": _("Currency")}),
             )
 
     def clean(self) -> Values:
         data = super().clean() or self.cleaned_data
+        if data.get("refund_now") != "yes":
+            data["amount"] = None
+        elif data.get("amount") is None and "amount" not in self.errors:
+            self.add_error("amount", _("Enter the amount, or select “Refund later”."))
         amount, currency = data.get("amount"), data.get("currency")
         if amount is not None and currency:
             try:

@@ -22,8 +22,9 @@ from apps.customers.models import Customer
 from apps.orders.admin import reports
 from apps.orders.admin.changelist import CustomerOrdersInline, OrderList, filter_orders_by_view
 from apps.orders.admin.edit_lines import LinesForm, describe_edit, get_page_context
-from apps.orders.admin.extension_points import get_extensions, get_other_events
+from apps.orders.admin.extension_points import arrange_actions, get_other_events, get_sections
 from apps.orders.admin.forms import FIELDSETS, REFUND_PERMISSION, CancelForm, OrderForm
+from apps.orders.admin.page_actions import get_own_actions
 from apps.orders.admin.page_context import (
     get_customer_summary,
     get_order_context,
@@ -35,12 +36,19 @@ from apps.orders.domain import payments, transitions, updates
 from apps.orders.domain.edit_lines import edit_lines, preview_edit
 from apps.orders.models import Order
 
-VIEW, CHANGE, DELETE = (f"orders.{verb}_order" for verb in ("view", "change", "delete"))
+VIEW, CHANGE = "orders.view_order", "orders.change_order"
 COMMENT = "orders.add_comment"
 
 grants.add(
     allow(
-        "orders", "v", "orders.order", "orders.lineitem", "orders.shippingline", "orders.transaction", "orders.comment"
+        "orders",
+        "v",
+        "orders.order",
+        "orders.lineitem",
+        "orders.shippingline",
+        "orders.transaction",
+        "orders.orderrisk",
+        "orders.comment",
     ),
     allow("orders", "a", "orders.comment"),
     allow("edit_orders", "vcd", "orders.order"),
@@ -53,7 +61,7 @@ class OrderAdmin(OrderList):
     menu = MenuItem("Sales", "orders", 10)
     search_terms = pgettext_lazy(
         "search",
-        "purchase, bought, sold, basket, invoice, bill, paid, unpaid, channel, sales channel, note",
+        "purchase, bought, sold, basket, paid, unpaid, channel, sales channel, note",
     )
     tour = TourStep(
         20,
@@ -98,12 +106,12 @@ class OrderAdmin(OrderList):
             _("Order {order}").format(order=order),
             original=order,
             may_change=has_permission(request, CHANGE),
-            may_delete=has_permission(request, DELETE),
             may_comment=has_permission(request, COMMENT),
             timeline=get_timeline(order, get_other_events(request, order)),
             buyer=get_customer_summary(request, order),
             **context,
-            **get_extensions(request, order),
+            **get_sections(request, order),
+            **arrange_actions(request, order, get_own_actions(request, order, context)),
         )
 
     @extra_view("<path:object_id>/edit/", CHANGE)
@@ -221,5 +229,13 @@ dashboard.tasks.add(
         "view=unpaid",
         lambda request: filter_orders_by_view(Order.rows(), "unpaid"),
         order=30,
-    )
+    ),
+    dashboard.Task(
+        gettext_lazy("Refunds due"),
+        gettext_lazy("orders for which you owe the customer money"),
+        Order,
+        "view=owed",
+        lambda request: filter_orders_by_view(Order.rows(), "owed"),
+        order=35,
+    ),
 )

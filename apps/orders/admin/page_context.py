@@ -9,8 +9,10 @@ from django.utils.translation import gettext as _
 
 from apps.catalog.admin.images import thumbnail
 from apps.catalog.models import ProductImage
+from apps.core.admin.display.changes import ChangeLine, describe_changes
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
+from apps.core.events.acts import join_events
 from apps.core.events.models import Event
 from apps.core.events.timelines import describe_event
 from apps.core.i18n import formats
@@ -21,7 +23,7 @@ from apps.orders.domain.pricing import totals
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions
 from apps.orders.domain.statuses import get_status_page_url
 from apps.orders.models import Comment, LineItem, Order
-from apps.shops.domain.countries import localize_country, localize_province
+from apps.shops.domain.address_formats import format_address
 
 # The maximum number of the customer's other orders to show, latest first.
 _LATEST = 5
@@ -29,10 +31,14 @@ _LATEST = 5
 
 @dataclass(frozen=True, slots=True)
 class TimelineItem:
+    """An act or a comment. ``others`` describes the other events of the act."""
+
     at: datetime
     actor_name: str
     text: str
     is_comment: bool = False
+    changes: Sequence[ChangeLine] = ()
+    others: Sequence[str] = ()
 
 
 def get_order_context(order: Order) -> Context:
@@ -59,6 +65,9 @@ def get_order_context(order: Order) -> Context:
         "capturable": order.outstanding > 0 and any(row.unsettled for row in transactions),
         "owes": order.outstanding > 0,
         "outstanding": money(order.outstanding),
+        "refund_due": money(-order.outstanding) if order.outstanding < 0 else "",
+        "total": totals.format_total(order),
+        "is_settled": order.outstanding == 0 and not any(line.fulfillable_quantity for line in lines),
         "cancellable": order.cancelled_at is None and not any(line.fulfilled_quantity for line in lines),
         "addresses": _addresses(order),
         "status_url": get_status_page_url(order.shop_id, order.token),
@@ -81,25 +90,6 @@ def _addresses(order: Order) -> list[tuple[str, list[str]]]:
     return [(title, format_address(address)) for title, address in addresses if address]
 
 
-def format_address(address: dict[str, str]) -> list[str]:
-    """Return an address as the lines of an address label."""
-
-    def part(*names: str) -> str:
-        return " ".join(address.get(name) or "" for name in names).strip()
-
-    lines = [
-        part("first_name", "last_name"),
-        part("company"),
-        part("address1"),
-        part("address2"),
-        part("zip", "city"),
-        localize_province(address.get("country_code"), address.get("province")),
-        localize_country(address.get("country_code"), address.get("country")),
-        part("phone"),
-    ]
-    return [line for line in lines if line]
-
-
 def get_timeline(order: Order, other_events: Iterable[TimelineEvent] = ()) -> list[TimelineItem]:
     events = Event.rows().filter(subject_type="orders.order", subject_id=order.pk).exclude(topic="orders/comment")
     own = events.order_by("-id").defer("payload")[:MAX_EVENTS]
@@ -109,7 +99,17 @@ def get_timeline(order: Order, other_events: Iterable[TimelineEvent] = ()) -> li
     entries = entries[:MAX_EVENTS]
     comments = list(Comment.objects.filter(order=order).order_by("-pk")[:MAX_EVENTS])
     names = get_actor_names([event.actor for event, _text in entries] + [row.actor for row in comments])
-    moments = [TimelineItem(event.created_at, names[event.actor], text) for event, text in entries]
+    texts = {event.pk: text for event, text in entries}
+    moments = [
+        TimelineItem(
+            act.lead.created_at,
+            names[act.lead.actor],
+            texts[act.lead.pk],
+            changes=describe_changes(act.lead),
+            others=[texts[event.pk] for event in act.others],
+        )
+        for act in join_events(event for event, _text in entries)
+    ]
     moments += [TimelineItem(row.created_at, names[row.actor], row.body, is_comment=True) for row in comments]
     return sorted(moments, key=lambda moment: moment.at, reverse=True)
 

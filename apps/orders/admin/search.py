@@ -22,6 +22,7 @@ from apps.customers.admin.changelist_search import (
 from apps.customers.domain import search_columns
 from apps.customers.domain.search_columns import fold_text, mark_words
 from apps.customers.models import Customer
+from apps.orders.admin.number_search import find_by_number
 from apps.orders.models import LineItem, Order, Transaction
 
 MAX_ID_LENGTH = 18
@@ -53,12 +54,12 @@ class MatchingCustomers(NamedTuple):
 def find_orders(
     orders: QuerySet[Order], term: str, matching_customers: MatchingCustomers, limit: int
 ) -> Iterator[QuerySet[Order]]:
-    """Yield querysets of matching orders. At most ``limit`` matching line items and payments are used."""
+    """Yield querysets of matching orders. At most ``limit`` matching numbers, line items and payments are used."""
     yield from (
         orders.filter(in_materialized(customers.values("pk"), "customer")) for customers in matching_customers.customers
     )
     upper_term = Upper(Value(term))
-    yield orders.filter(name=f"#{term.removeprefix('#')}")
+    yield from find_by_number(orders, term, limit)
     yield orders.filter(email=term)
     line_items = LineItem.rows().exclude(sku="").alias(wanted=Upper("sku")).filter(wanted=upper_term)
     yield orders.filter(in_materialized(line_items.order_by("-order_id").values("order_id")[:limit]))

@@ -1,10 +1,11 @@
-"""Tell apps about orders with line items that show a deleted product or variant.
+"""Report to apps the orders with line items of a deleted product or variant.
 
 The deletion updates all these orders in one statement. A best seller may be in too many orders to render them in the
 same transaction, so the deletion enqueues jobs in its transaction, and each job records the events of some orders.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 
 from django.db import transaction
 from django.db.models import Q
@@ -14,7 +15,7 @@ from apps.catalog.domain.notifications.removal_hooks import Removal
 from apps.core.events.recording import EventInput, has_audience, record_secondary_events
 from apps.core.jobs.models import Job
 from apps.core.jobs.queue import enqueue_many
-from apps.orders.domain.hooks import notify_line_listeners
+from apps.orders.domain.hooks import has_line_audience, notify_line_listeners
 from apps.orders.models import LineItem, Order
 
 TASK = "orders.record_updates"
@@ -24,18 +25,22 @@ _BATCH_SIZE = 50
 
 
 def enqueue_updates(removal: Removal, *, actor: str) -> None:
-    """Enqueue events for the orders with these products or variants, if an app subscribes to the events."""
-    if not has_audience(TOPIC):
+    """Enqueue events for the orders with these products or variants, if an app subscribes to the events.
+
+    The line listeners tell apps about rows that contain the orders' line items, so their events also count.
+    """
+    if not has_audience(TOPIC) and not has_line_audience():
         return
     shows_removed = Q(product_id__in=removal.product_ids) | Q(variant_id__in=removal.variant_ids)
     order_ids = LineItem.objects.filter(shows_removed).order_by("order_id").values_list("order_id", flat=True)
-    jobs = [{"order_ids": chunk} for chunk in _split(list(order_ids.distinct()), _ORDERS_PER_JOB)]
-    if jobs:
-        enqueue_many(TASK, jobs, actor=actor)
+    # A best seller can be in more orders than fit into memory.
+    rows = order_ids.distinct().iterator(chunk_size=_ORDERS_PER_JOB)
+    while ids := list(islice(rows, _ORDERS_PER_JOB)):
+        enqueue_many(TASK, [{"order_ids": ids}], actor=actor)
 
 
 def record_updates(job: Job, *, order_ids: Sequence[int]) -> None:
-    """Record ``orders/updated`` for the orders that still exist."""
+    """Record ``orders/updated`` for the orders that still exist, and tell the line listeners."""
     for chunk in _split(order_ids, _BATCH_SIZE):
         with transaction.atomic():
             # Without the lock, an event could have an older state but a higher id than another event of the order.

@@ -1,22 +1,40 @@
 """Hooks for orders: extension points for the fulfillment and refunds apps.
 
-Each hook runs in the transaction of the change, with the order locked.
+Each hook runs in the transaction of the change, with the order locked. Draft hooks run before the order is saved.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from apps.core.events.recording import has_audience
 from apps.core.registry import Registry
 from apps.core.types import ReadOnlyAttrs
 from apps.inventory.domain.movements import StockChange
-from apps.orders.models import LineItem, Order
+from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
 
 class CreationHook(Protocol):
     """A hook that receives new orders, with the members of the request bodies that the orders app does not handle."""
 
     def __call__(self, orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: str, at: datetime) -> None: ...
+
+
+class DraftHook(Protocol):
+    """A hook that checks an order before it is saved and can raise a ``DomainError`` to refuse it.
+
+    ``members`` are the members of the request body that the orders app does not handle. Dry runs of imports also call
+    the hook.
+    """
+
+    def __call__(
+        self,
+        order: Order,
+        lines: Sequence[LineItem],
+        shipping: Sequence[ShippingLine],
+        transactions: Sequence[Transaction],
+        members: ReadOnlyAttrs,
+    ) -> None: ...
 
 
 class CancellationHook(Protocol):
@@ -56,17 +74,26 @@ class ErasureHook(Protocol):
     def __call__(self, ids: Sequence[int], *, at: datetime) -> None: ...
 
 
+class PaidListener(Protocol):
+    """A function that receives orders that have just been paid."""
+
+    def __call__(self, orders: Sequence[Order], *, actor: str, at: datetime) -> None: ...
+
+
 class LineListener(Protocol):
     """A function that tells apps about other rows with JSON that contains the changed line items."""
 
     def __call__(self, line_ids: Collection[int], *, actor: str, at: datetime) -> None: ...
 
 
+draft_hooks = Registry[str, DraftHook]("order draft hooks")
 creation_hooks = Registry[str, CreationHook]("order creation hooks")
 cancellation_hooks = Registry[str, CancellationHook]("order cancellation hooks")
 edit_hooks = Registry[str, EditHook]("order edit hooks")
 erasure_hooks = Registry[str, ErasureHook]("order erasure hooks")
 refund_hooks = Registry[str, RefundHook]("order refund hooks")
+paid_listeners = Registry[str, PaidListener]("listeners for paid orders")
+# The listeners by the topic of their events.
 line_listeners = Registry[str, LineListener]("listeners for changed line items")
 
 
@@ -75,6 +102,16 @@ def notify_line_listeners(lines: Iterable[LineItem], *, actor: str, at: datetime
     if line_ids := [line.pk for line in lines]:
         for listener in line_listeners.values():
             listener(line_ids, actor=actor, at=at)
+
+
+def notify_paid_listeners(orders: Sequence[Order], *, actor: str, at: datetime) -> None:
+    for listener in paid_listeners.values():
+        listener(orders, actor=actor, at=at)
+
+
+def has_line_audience() -> bool:
+    """Return True if an app subscribes to the events of a line listener."""
+    return any(map(has_audience, line_listeners))
 
 
 def get_refund_hook() -> RefundHook | None:

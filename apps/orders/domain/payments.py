@@ -18,7 +18,7 @@ from apps.core.i18n.messages import Amount, Message, define_message, define_text
 from apps.core.money import MAX_AMOUNT, ZERO, format_decimal, get_minor_unit, has_valid_precision, round_money
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, ReadOnlyAttrs
-from apps.orders.domain import customer_totals, statuses
+from apps.orders.domain import customer_totals, hooks, statuses
 from apps.orders.domain.selectors import get_line_items, get_transactions, lock_order
 from apps.orders.models import LineItem, Order, Transaction
 from apps.orders.models.transactions import KIND_TEXTS, STATUS_TEXTS
@@ -35,7 +35,7 @@ _WRONG_CURRENCY = define_message("payments.wrong_currency", "must be {currency},
 Kind = Transaction.Kind
 Status = Transaction.Status
 PAYMENT_KINDS = frozenset({Kind.CAPTURE, Kind.SALE})
-# A tender transaction is a successful transaction that moved money, unlike an authorization.
+# The kinds of tender transactions, as in ``MOVED_MONEY``.
 TENDER_KINDS = PAYMENT_KINDS | {Kind.REFUND}
 TENDER_TOPIC = "tender_transactions/create"
 _EVENT_MESSAGE = define_message("orders.payment", "{kind} of {amount} ({status})")
@@ -333,6 +333,7 @@ def recalculate_order(
     record_event("orders/updated", order, actor=actor, at=at, message=message, changes=changes)
     if before != order.financial_status == Order.FinancialStatus.PAID:
         record_event("orders/paid", order, actor=actor, at=at)
+        hooks.notify_paid_listeners([order], actor=actor, at=at)
     if is_newly_sold:
         count_sold_units(lines)
 

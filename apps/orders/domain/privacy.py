@@ -17,7 +17,7 @@ from apps.customers.models import Customer
 from apps.metafields.models import Metafield
 from apps.orders.domain import hooks
 from apps.orders.domain.customer_totals import get_customer_orders
-from apps.orders.models import Comment, LineItem, Order, ShippingLine, Transaction
+from apps.orders.models import Comment, LineItem, Order, OrderRisk, ShippingLine, Transaction
 
 # Keep the country and province for bookkeeping, because taxes were due there.
 _REGION_FIELDS = ("country", "country_code", "province", "province_code")
@@ -39,7 +39,7 @@ def export_orders(customer: Customer, after: int) -> Iterator[tuple[int, Attrs]]
     """Yield a customer's orders with ids above ``after``, oldest first, as ``(id, JSON values)``."""
     last = after
     while orders := list(get_customer_orders(customer.pk).filter(pk__gt=last).order_by("pk")[:BATCH_SIZE]):
-        prefetch_related_objects(orders, "line_items", "comments")
+        prefetch_related_objects(orders, "line_items", "comments", "risks")
         yield from ((order.pk, _export_order(order)) for order in orders)
         last = orders[-1].pk
 
@@ -56,6 +56,7 @@ def _export_order(order: Order) -> Attrs:
             for line in order.line_items.all()
         ],
         "comments": [comment.body for comment in order.comments.all()],
+        "risks": [risk.message for risk in order.risks.all()],
     }
 
 
@@ -89,6 +90,7 @@ def _erase_records(ids: Sequence[int]) -> None:
     """Clear the gateway messages, metafields and event payloads of orders. The events themselves are kept."""
     movements = Transaction.objects.filter(order__in=ids)
     movements.update(**get_blank_values(Transaction))
+    OrderRisk.objects.filter(order__in=ids).update(**get_blank_values(OrderRisk))
     owned = Metafield.objects.filter(owner_resource="order", owner_id__in=ids)
     redact_events(Order, ids)
     for rows in (movements, Comment.objects.filter(order__in=ids), owned):

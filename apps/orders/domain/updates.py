@@ -9,6 +9,7 @@ from enum import Enum, auto
 from typing import Final
 
 from django.db import models, transaction
+from django.db.models import ProtectedError, RestrictedError
 from django.utils.translation import gettext as _
 
 from apps.core.events.recording import apply_changes, record_event, record_secondary_events
@@ -27,6 +28,7 @@ from apps.orders.domain import customer_totals, payments
 from apps.orders.domain.create.customers import OrderCustomerRefused
 from apps.orders.domain.selectors import get_line_items, get_transactions, lock_order
 from apps.orders.models import EDITABLE, Comment, Order, Transaction
+from apps.shops.domain.countries import get_country_code
 
 TEXT_COLUMNS = tuple(
     name for name in EDITABLE if isinstance(Order._meta.get_field(name), models.CharField | models.TextField)
@@ -52,10 +54,15 @@ class OrderNotDeletable(DomainError):
     """Raised when a gateway moved money for an order, which is then needed for bookkeeping."""
 
 
-def clean_order_values(attrs: ReadOnlyAttrs) -> tuple[Attrs, Errors]:
-    """Return the normalized order values and the errors. In text columns, None means blank."""
+def clean_order_values(attrs: ReadOnlyAttrs, order: Order | None = None) -> tuple[Attrs, Errors]:
+    """Return the normalized order values and the errors. In text columns, None means blank.
+
+    A national phone number is read in the country of the shipping or billing address, given or of the ``order``.
+    """
     cleaned = {name: ("" if value is None and name in TEXT_COLUMNS else value) for name, value in attrs.items()}
-    errors = clean_contacts(cleaned, get_current_shop().country_code)
+    names = ("shipping_address", "billing_address")
+    addresses = [attrs.get(name) or getattr(order, name, None) for name in names]
+    errors = clean_contacts(cleaned, *map(get_country_code, addresses), get_current_shop().country_code)
     return cleaned, errors
 
 
@@ -88,7 +95,7 @@ def update_order(
 
     ``customer`` is the new customer's id, None to remove the customer, or ``UNSET`` to keep the current customer.
     """
-    cleaned, errors = clean_order_values(attrs)
+    cleaned, errors = clean_order_values(attrs, order)
     if errors:
         raise OrderUpdateRefused(errors)
     order = lock_order(order)
@@ -136,7 +143,10 @@ def delete_order(order: Order, *, actor: str, at: datetime) -> None:
     record_event("orders/delete", order, actor=actor, at=at)
     clear_copies(Order, [order.pk])
     order_id, customer_id, counted = order.pk, order.customer_id, order.units_counted
-    order.delete()
+    try:
+        order.delete()
+    except (ProtectedError, RestrictedError):
+        raise OrderNotDeletable(_("An order with an invoice cannot be deleted")) from None
     spent = customer_totals.get_spent_amount(order)
     customer_totals.remove_order_from_customer(order_id, spent, customer_id, actor=actor, at=at)
     if counted:

@@ -2,6 +2,7 @@ from apps.orders.models.lines import LineItem, ShippingLine
 from apps.orders.models.orders import (
     ACCEPTED,
     EDITABLE,
+    OWED_TO_CUSTOMERS,
     Comment,
     MoneyColumn,
     OpenOrder,
@@ -9,4 +10,5 @@ from apps.orders.models.orders import (
     OrderCounter,
     get_outstanding,
 )
-from apps.orders.models.transactions import Transaction
+from apps.orders.models.risks import OrderRisk
+from apps.orders.models.transactions import MOVED_MONEY, Transaction

@@ -80,6 +80,26 @@ class LineItem(ShopOwned):
     variant_inventory_management = models.CharField(max_length=255, blank=True)
     taken_from = models.JSONField(default=dict)
 
+    history_owners = ("order",)
+    unrecorded_fields = (
+        "position",
+        "variant",
+        "product",
+        "name",
+        "fulfillable_quantity",
+        "fulfilled_quantity",
+        "refunded_quantity",
+        "unrestocked_quantity",
+        "tax",
+        "tax_lines",
+        "duty",
+        "duty_tax",
+        "refunded_duty",
+        "refunded_duty_tax",
+        "duties",
+        "discount_allocations",
+        "taken_from",
+    )
     personal_fields = ("properties",)
     non_personal_fields = (
         "title",
@@ -144,6 +164,10 @@ class LineItem(ShopOwned):
         return f"{self.quantity} × {self.name}"
 
     @property
+    def history_label(self) -> str:
+        return self.name
+
+    @property
     def quantity_at_customer(self) -> int:
         """Return the quantity that was fulfilled and did not come back."""
         kept = self.current_quantity + self.unrestocked_quantity - self.fulfillable_quantity
@@ -179,6 +203,8 @@ class ShippingLine(ShopOwned):
     discount_allocations = models.JSONField(default=list)
     is_removed = models.BooleanField(default=False)
 
+    history_owners = ("order",)
+    unrecorded_fields = ("tax", "tax_lines", "refunded", "refunded_tax", "discount_allocations")
     personal_fields = ("phone",)
     non_personal_fields = ("title", "code", "source", "carrier_identifier", "tax_lines", "discount_allocations")
 
@@ -206,6 +232,10 @@ class ShippingLine(ShopOwned):
         )
 
     def __str__(self) -> str:
+        return self.title
+
+    @property
+    def history_label(self) -> str:
         return self.title
 
     @property

@@ -3,7 +3,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.db import models
-from django.db.models import Q, Value
+from django.db.models import F, Q, Value
 from django.db.models.functions import Upper
 from django.utils import timezone
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -74,6 +74,10 @@ def get_outstanding(total: Decimal, net_payment: Decimal, *, is_cancelled: bool)
     """Return the balance due. Customers owe nothing for a canceled order, but the shop may owe them money."""
     balance = total - net_payment
     return min(balance, Decimal(0)) if is_cancelled else balance
+
+
+# Orders for which the shop owes the customer money. ``Order.outstanding`` is negative.
+OWED_TO_CUSTOMERS = Q(total_paid__gt=F("total_refunded") + F("current_total_price"))
 
 
 class OrderCounter(ShopOwned):
@@ -304,6 +308,7 @@ class Order(ShopOwned):
             models.Index(fields=("shop", "status", "financial_status", "id"), name="orders_order_by_debt"),
             models.Index(fields=("shop", "status", "fulfillment_status", "id"), name="orders_order_by_work"),
             models.Index(fields=("shop", "id"), condition=Q(test=True), name="orders_order_tests"),
+            models.Index(fields=("shop", "id"), condition=OWED_TO_CUSTOMERS, name="orders_order_owed"),
             # The panel lists open orders by default. These indexes are small, because only a few orders are open.
             models.Index(
                 fields=("shop", "processed_at", "id"),

@@ -8,6 +8,9 @@ from apps.core.money import format_decimal
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.orders.models.orders import MoneyColumn, Order
 
+# A tender transaction is a successful transaction that moved money, unlike an authorization.
+MOVED_MONEY = Q(kind__in=("capture", "refund", "sale"), status="success")
+
 
 class Transaction(ShopOwned):
     """A movement of money, or an attempt to move money. The amount never changes.
@@ -82,6 +85,9 @@ class Transaction(ShopOwned):
                 condition=Q(kind="refund", status__in=("failure", "error")),
                 name="orders_transaction_failed",
             ),
+            # Tender transactions are listed by id and by time.
+            models.Index(fields=("shop", "id"), condition=MOVED_MONEY, name="orders_tender_by_id"),
+            models.Index(fields=("shop", "processed_at", "id"), condition=MOVED_MONEY, name="orders_tender_by_time"),
         )
 
     def __str__(self) -> str:

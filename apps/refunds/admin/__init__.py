@@ -1,7 +1,7 @@
 from django.utils.translation import gettext_lazy
 
 from apps.core.admin.model_admin.delete_preview import DeleteLabel, delete_labels, hidden_models
-from apps.refunds.admin import order_page, refunds
+from apps.refunds.admin import event_subjects, order_page, refunds
 from apps.refunds.models import (
     OrderAdjustment,
     Refund,

@@ -1,18 +1,19 @@
 """Refunds on the order page: the prepared refunds, the section and the action."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_noop
 
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
 from apps.core.i18n import formats
 from apps.core.money import ZERO
 from apps.core.tenancy.actor_names import get_actor_names
-from apps.orders.admin.extension_points import OrderAction, OrderSection, order_actions, order_sections
+from apps.orders.admin.extension_points import OrderAction, OrderSection, action_sources, order_sections
 from apps.orders.domain.pricing.totals import get_shop_formatter
 from apps.orders.models import Order, Transaction
 from apps.refunds.admin.messages import describe_difference, describe_taxes, format_amounts
@@ -130,9 +131,18 @@ def _refunds(request: HttpRequest, order: Order) -> Context | None:
     return {"refunds": display_refunds(order, refunds), "may_refund": has_permission(request, ADD)} if refunds else None
 
 
-order_actions.add(
-    OrderAction(
-        gettext_lazy("Refund…"), "refunds_refund_new", lambda request, _order: has_permission(request, ADD), order=10
-    )
-)
+def get_actions(request: HttpRequest, order: Order) -> Iterator[OrderAction]:
+    """Offer a refund if the customer paid, and otherwise a return if items were fulfilled."""
+    if not has_permission(request, ADD):
+        return
+    url = reverse("admin:refunds_refund_new", args=[order.pk])
+    if order.outstanding < 0:
+        yield OrderAction(_("Refund balance…"), url, order=30, is_step=True, is_button=True)
+    elif order.net_payment > 0:
+        yield OrderAction(_("Refund…"), url, order=30, is_button=True)
+    elif order.fulfillment_status in {"fulfilled", "partial"}:
+        yield OrderAction(_("Return items…"), url, order=30)
+
+
+action_sources.add(get_actions)
 order_sections.add(OrderSection("panel/refunds/on_order.html", _refunds, order=60))

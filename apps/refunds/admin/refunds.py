@@ -19,16 +19,20 @@ from apps.core.admin.pages import dashboard
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import as_staff_request
 from apps.core.admin.theme import attribute_column, display
+from apps.core.db.lookups import in_materialized
 from apps.core.exceptions import DomainError
 from apps.core.money import ZERO
+from apps.orders.admin.number_search import find_by_number
 from apps.orders.domain.pricing.totals import get_shop_formatter
 from apps.orders.models import Order, Transaction
 from apps.refunds import emails
-from apps.refunds.admin import duty_fields, reports, tax_report, wizard
+from apps.refunds.admin import duty_fields, wizard
 from apps.refunds.admin.forms import RefundForm
 from apps.refunds.admin.messages import describe_difference, describe_items, describe_transactions, format_amounts
 from apps.refunds.admin.order_page import display_refunds, load_refunds
 from apps.refunds.admin.permissions import ADD, VIEW
+from apps.refunds.admin.reports import refund_report_page
+from apps.refunds.admin.tax_report import tax_report_page
 from apps.refunds.domain import create, gateways
 from apps.refunds.domain.calculation import ACTIVE_STATUSES, add_tax
 from apps.refunds.domain.gateways import FAILED_STATUSES, filter_owed_refunds
@@ -60,6 +64,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     search_terms = pgettext_lazy("search", "return, money back, pay back, reimbursement, chargeback, complaint")
     intro = gettext_lazy("All refunds. To create a refund, open the order.")
     empty_text = gettext_lazy("No refunds yet. Open an order and choose Refund…")
+    numeric_columns = ("amount",)
     list_display = ("name", "processed_at", "amount", "outcome", "reason", "note")
     mobile_hide_labels = ("amount", "reason", "note")
     list_display_links = ("name",)
@@ -91,26 +96,35 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
             return "waits", _("Pending")
         return ("done", _("Refunded")) if statuses else ("none", _("None"))
 
+    def get_extra_search_querysets(
+        self, request: HttpRequest, queryset: QuerySet[Refund], term: str, most: int
+    ) -> list[QuerySet[Refund]]:
+        """Search by the end of the order number."""
+        return [
+            queryset.filter(in_materialized(orders.order_by().values("pk")[:most], "order"))
+            for orders in find_by_number(Order.rows(), term, most)
+        ]
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Refund]:
         return super().get_queryset(request).prefetch_related("transactions__transaction")
 
     @extra_view("report/")
     def report_view(self, request: HttpRequest) -> HttpResponse:
         base = {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self}
-        return reports.report_view(request, base)
+        return refund_report_page.render_page(request, base)
 
     @extra_view("report/file/", name="report_file")
     def report_file_view(self, request: HttpRequest) -> HttpResponse:
-        return reports.file_view(request)
+        return refund_report_page.render_file(request)
 
     @extra_view("taxes/", name="taxes")
     def tax_report_view(self, request: HttpRequest) -> HttpResponse:
         base = {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self}
-        return tax_report.tax_report_view(request, base)
+        return tax_report_page.render_page(request, base)
 
     @extra_view("taxes/file/", name="taxes_file")
     def tax_report_file_view(self, request: HttpRequest) -> HttpResponse:
-        return tax_report.tax_file_view(request)
+        return tax_report_page.render_file(request)
 
     @row_view("change/", VIEW, name="change")
     def detail_view(self, request: HttpRequest, refund: Refund) -> HttpResponse:

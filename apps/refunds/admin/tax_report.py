@@ -5,21 +5,23 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
-from apps.core.admin.display.report_tables import ReportTable
 from apps.core.admin.menu import MenuItem, Page, pages
-from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
 from apps.core.i18n import formats
 from apps.core.money import format_decimal, format_plain
-from apps.core.tenancy.scope import get_current_shop
-from apps.orders.admin.reports import render_csv
 from apps.refunds.admin.messages import format_tax_rate
-from apps.refunds.admin.reports import MAX_ROWS, REPORT, RefundReportForm, format_period
+from apps.refunds.admin.report_pages import (
+    MAX_ROWS,
+    REPORT,
+    NamedTable,
+    RefundReportForm,
+    ReportPage,
+    format_period,
+)
 from apps.refunds.domain import tax_report
 from apps.refunds.domain.refund_report import RefundReportRange
 from apps.refunds.domain.tax_report import TaxAmounts, TaxKey
@@ -38,11 +40,6 @@ _AMOUNTS = ("Sales", "Refunds", "Net")
 
 class TaxReportForm(RefundReportForm):
     no_rows = gettext_lazy("There are no taxes in this period. Enter different dates.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaxReportTable(ReportTable):
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,46 +77,43 @@ _TABLES: Mapping[str, tuple[str, Sequence[_Column]]] = {
 _Taxes = Mapping[TaxKey, TaxAmounts]
 
 
-def tax_report_view(request: HttpRequest, base: Context) -> HttpResponse:
-    """Return the report page. ``base`` is the template context shared by all admin pages."""
-    require_permission(request, REPORT)
-    form = TaxReportForm.from_query(request, step="month")
-    context: Context = {"form": form}
-    if form.is_valid():
-        span, currency = RefundReportRange(**form.cleaned_data), get_current_shop().currency
+class TaxReport(ReportPage):
+    form = TaxReportForm
+    step = "month"
+    title = gettext_lazy("Tax report")
+    template = "panel/refunds/tax_report.html"
+    file_view, file_prefix = "admin:refunds_refund_taxes_file", "taxes"
+    tables, default_table = _TABLES, "details"
+    no_rows = gettext_lazy("No taxes in this period.")
+
+    def build_context(self, span: RefundReportRange, currency: str) -> Context:
         taxes = tax_report.get_taxes(span)
         total = sum(taxes.values(), TaxAmounts())
         other_orders, other_refunds = tax_report.count_other_currencies(span)
-        context |= {
+        return {
             "sales": formats.format_money(total.sales, currency),
             "refunded": formats.format_money(total.refunds, currency),
             "net": formats.format_money(total.net, currency),
-            "currency": currency,
             "other_orders": other_orders,
             "other_refunds": other_refunds,
             "tables": [_build_table(name, taxes, span, currency) for name in _TABLES],
-            "query": request.GET.urlencode(),
         }
-    return TemplateResponse(request, "panel/refunds/tax_report.html", {**base, "title": _("Tax report"), **context})
+
+    def build_file(
+        self, name: str, span: RefundReportRange, currency: str
+    ) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        _title, columns = _TABLES[name]
+        rows = (
+            [*(_get_cell(column, tax) for column in columns), *_format_amounts(amounts, currency, format_decimal)]
+            for tax, amounts in _group(tax_report.get_taxes(span), columns)
+        )
+        return [column.label for column in columns] + [f"{amount} ({currency})" for amount in _AMOUNTS], rows
 
 
-def tax_file_view(request: HttpRequest) -> HttpResponse:
-    """Return the table that the query parameter ``table`` selects, as CSV."""
-    require_permission(request, REPORT)
-    form, name = TaxReportForm.from_query(request, step="month"), request.GET.get("table", "details")
-    if name not in _TABLES or not form.is_valid():
-        raise Http404("Unknown report")
-    span, currency = RefundReportRange(**form.cleaned_data), get_current_shop().currency
-    _title, columns = _TABLES[name]
-    header = [column.label for column in columns] + [f"{amount} ({currency})" for amount in _AMOUNTS]
-    rows = (
-        [*map(_get_cell, columns, [tax] * len(columns)), *_format_amounts(amounts, currency, format_decimal)]
-        for tax, amounts in _group(tax_report.get_taxes(span), columns)
-    )
-    return render_csv(f"taxes-{name}-{span.first:%Y-%m-%d}-{span.last:%Y-%m-%d}.csv", header, rows)
+tax_report_page = TaxReport()
 
 
-def _build_table(name: str, taxes: _Taxes, span: RefundReportRange, currency: str) -> TaxReportTable:
+def _build_table(name: str, taxes: _Taxes, span: RefundReportRange, currency: str) -> NamedTable:
     title, columns = _TABLES[name]
     rows = sorted(
         _group(taxes, columns),
@@ -127,7 +121,7 @@ def _build_table(name: str, taxes: _Taxes, span: RefundReportRange, currency: st
             column.format(row[0], span) if column in _REGION else column.get(row[0]) for column in columns
         ],
     )
-    return TaxReportTable(
+    return NamedTable(
         name=name,
         title=_(title),
         columns=(

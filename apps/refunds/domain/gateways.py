@@ -42,6 +42,7 @@ from apps.refunds.models import BogusMovement, Refund, RefundPayment
 
 ENTRY_POINT_GROUP = "backoffice.gateways"
 MANUAL = "manual"
+BOGUS = "bogus"
 PROCESS_TASK = "refunds.process_payment"
 Status = Transaction.Status
 FAILED_STATUSES = (Status.FAILURE, Status.ERROR)
@@ -160,13 +161,20 @@ class ManualGateway:
 
 @cache
 def get_gateway(name: str) -> Gateway | None:
-    built_in: dict[str, type[Gateway]] = {MANUAL: ManualGateway, "bogus": BogusGateway}
+    built_in: dict[str, type[Gateway]] = {MANUAL: ManualGateway, BOGUS: BogusGateway}
     if name in built_in:
         return built_in[name]()
     for entry in entry_points(group=ENTRY_POINT_GROUP, name=name):
         loaded = entry.load()
         return cast(Gateway, loaded() if isinstance(loaded, type) else loaded)
     return None
+
+
+@cache
+def get_installed_gateways() -> tuple[str, ...]:
+    """Return the names of the built-in gateways, followed by those of installed packages."""
+    installed = sorted({entry.name for entry in entry_points(group=ENTRY_POINT_GROUP)} - {MANUAL, BOGUS})
+    return (MANUAL, BOGUS, *installed)
 
 
 def only_records_refunds(name: str) -> bool:

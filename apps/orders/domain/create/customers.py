@@ -12,7 +12,7 @@ from apps.customers.domain.lookup import (
     ContactMatch,
     ContactsDisagree,
     CustomerDirectory,
-    find_by_contacts,
+    find_all_by_contacts,
     get_contact_keys,
     raise_if_being_erased,
 )
@@ -39,7 +39,7 @@ def get_or_create_customer(order: Order, data: ReadOnlyAttrs | None, *, actor: s
     elif attrs is None:
         return None
     else:
-        customer = _find_customer(attrs) or _create_customer(order, attrs, actor=actor, at=at)
+        customer = _find_customer(order, attrs) or _create_customer(order, attrs, actor=actor, at=at)
     if customer is not None:
         raise_if_being_erased(customer)
     return customer
@@ -69,8 +69,8 @@ class OrderCustomers:
         With ``locked``, the customers are locked until the end of the transaction, and later orders can use the new
         customers of earlier orders (``remember_new_customer``).
         """
-        attrs_of_orders = [_customer_attrs(order, data) or {} for order, data in orders]
-        self._directory = CustomerDirectory([_keys(attrs) for attrs in attrs_of_orders], locked=locked)
+        keys = [_keys(order, _customer_attrs(order, data) or {}) for order, data in orders]
+        self._directory = CustomerDirectory(keys, locked=locked)
         self._lasting = locked
         self._new: list[CustomerDraft] = []
 
@@ -86,7 +86,7 @@ class OrderCustomers:
         attrs = _customer_attrs(order, data)
         if attrs is None:
             return None, None
-        matches = self._directory.find(*_keys(attrs))
+        matches = self._directory.find(*_keys(order, attrs))
         namesake = None if matches.by_email is not None else matches.by_phone
         if matches.email and namesake is not None and namesake._state.adding and namesake.email_key:
             raise IntegrityError("The phone belongs to another new customer")
@@ -108,8 +108,14 @@ class OrderCustomers:
             create_from_drafts(self._new, actor=actor, at=at)
 
 
-def _keys(attrs: ReadOnlyAttrs) -> tuple[str, str]:
-    return get_contact_keys(email=attrs.get("email"), phone=attrs.get("phone"))
+def _keys(order: Order, attrs: ReadOnlyAttrs) -> tuple[str, str]:
+    return get_contact_keys(email=attrs.get("email"), phone=attrs.get("phone"), address=_get_address(order, attrs))
+
+
+def _get_address(order: Order, attrs: ReadOnlyAttrs) -> ReadOnlyAttrs | None:
+    """Return the address that a new customer of the order gets first."""
+    addresses: Sequence[ReadOnlyAttrs] = attrs.get("addresses") or ()
+    return addresses[0] if addresses else order.shipping_address or order.billing_address
 
 
 def refresh_customers(orders: Sequence[Order]) -> None:
@@ -119,8 +125,8 @@ def refresh_customers(orders: Sequence[Order]) -> None:
             order.customer = customers[order.customer.pk]
 
 
-def _find_customer(attrs: ReadOnlyAttrs) -> Customer | None:
-    return _single_match(find_by_contacts(email=attrs.get("email"), phone=attrs.get("phone")))
+def _find_customer(order: Order, attrs: ReadOnlyAttrs) -> Customer | None:
+    return _single_match(find_all_by_contacts([_keys(order, attrs)])[0])
 
 
 def _single_match(matches: ContactMatch) -> Customer | None:
@@ -140,7 +146,7 @@ def _create_customer(order: Order, attrs: Attrs, *, actor: str, at: datetime) ->
             return create_from_drafts([new], actor=actor, at=at)[0]
     except IntegrityError:
         # A concurrent request has probably created the customer, so search again.
-        customer = _find_customer(attrs)
+        customer = _find_customer(order, attrs)
         if customer is None:
             raise
         return customer

@@ -13,7 +13,7 @@ from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Errors, ReadOnlyAttrs
 from apps.customers.models import Customer
 from apps.metafields.domain.write import MetafieldInput
-from apps.orders.domain import payments
+from apps.orders.domain import hooks, payments
 from apps.orders.domain.create import lines as draft_lines
 from apps.orders.domain.create import restored
 from apps.orders.domain.create.restored import OrderRefused, OrderState
@@ -48,6 +48,7 @@ class OrderParts:
         financial_status: The financial status, for orders without ``transactions``.
         fulfillment_status: ``fulfilled`` if the order is already fulfilled.
         state: What happened to an order that another shop exported. See ``restored.OrderState``.
+        is_imported: True for an order of another system, which is not announced as newly paid (``paid_listeners``).
         other_members: Members of the request body that other apps handle.
     """
 
@@ -65,6 +66,7 @@ class OrderParts:
     metafields: Sequence[MetafieldInput] = ()
     send_receipt: bool = False
     state: OrderState | None = None
+    is_imported: bool = False
     other_members: ReadOnlyAttrs = field(default_factory=dict)
 
 
@@ -135,7 +137,15 @@ def assign_customer(drafted: OrderDraft, customer: Customer | None) -> None:
         order.email = customer.email
 
 
-def set_transactions(drafted: OrderDraft, *, at: datetime) -> None:
+def complete_draft(drafted: OrderDraft, *, at: datetime) -> None:
+    """Build the order's transactions, and check the parts of the order that other apps handle."""
+    _set_transactions(drafted, at=at)
+    if members := drafted.parts.other_members:
+        for hook in hooks.draft_hooks.values():
+            hook(drafted.order, drafted.lines, drafted.shipping, drafted.transactions, members)
+
+
+def _set_transactions(drafted: OrderDraft, *, at: datetime) -> None:
     """Build the order's transactions from the input or, if there is none, from the financial status."""
     order, status, state = drafted.order, drafted.parts.financial_status, drafted.parts.state
     inputs = drafted.parts.transactions

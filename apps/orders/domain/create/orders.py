@@ -19,7 +19,7 @@ from apps.core.types import ReadOnlyAttrs
 from apps.metafields.domain import write as metafields
 from apps.orders.domain import customer_totals, hooks, payments, statuses, stock_reservation
 from apps.orders.domain.create import customers, numbering
-from apps.orders.domain.create.drafts import OrderDraft, OrderParts, assign_customer, build_order, set_transactions
+from apps.orders.domain.create.drafts import OrderDraft, OrderParts, assign_customer, build_order, complete_draft
 from apps.orders.models import LineItem, Order, ShippingLine
 
 
@@ -36,7 +36,7 @@ def create_order(attrs: ReadOnlyAttrs, parts: OrderParts, *, actor: str, at: dat
         assign_customer(drafted, customers.get_or_create_customer(drafted.order, parts.customer, actor=actor, at=at))
     numbering.assign_numbers([(drafted.order, drafted.name)])
     stock_reservation.take_stock(drafted.order, drafted.lines, actor=actor, at=at)
-    set_transactions(drafted, at=at)
+    complete_draft(drafted, at=at)
     _save([drafted], actor=actor, at=at)
     return drafted.order
 
@@ -82,7 +82,7 @@ def _complete(drafted: OrderDraft, people: customers.OrderCustomers, *, at: date
     try:
         customer, new_customer = (None, None) if drafted.has_no_customer else people.choose_customer(order, data, at=at)
         assign_customer(drafted, customer)
-        set_transactions(drafted, at=at)
+        complete_draft(drafted, at=at)
     except DomainError as error:
         return error
     if new_customer is not None:
@@ -136,6 +136,8 @@ def _save(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> None:
     order_events = [event for drafted in drafts for event in _get_events(drafted)]
     customer_events = customer_totals.get_customer_events(customers_with_orders)
     record_events([*customer_events, *order_events], actor=actor, at=at)
+    paid_orders = [drafted.order for drafted in drafts if _is_paid(drafted.order) and not drafted.parts.is_imported]
+    hooks.notify_paid_listeners(paid_orders, actor=actor, at=at)
     receipts = [drafted.order.pk for drafted in drafts if drafted.parts.send_receipt and drafted.order.email]
     enqueue_many("orders.send_receipt", [{"order_id": pk} for pk in receipts], actor=actor)
 
@@ -155,10 +157,13 @@ def _insert_rows(drafts: Sequence[OrderDraft]) -> None:
 
 
 def _get_events(drafted: OrderDraft) -> list[EventInput]:
-    is_paid = drafted.order.financial_status == Order.FinancialStatus.PAID
     return [
         EventInput("orders/create", drafted.order),
         *(EventInput("order_transactions/create", row) for row in drafted.transactions),
         *payments.get_tender_events(drafted.transactions),
-        *([EventInput("orders/paid", drafted.order)] if is_paid else []),
+        *([EventInput("orders/paid", drafted.order)] if _is_paid(drafted.order) else []),
     ]
+
+
+def _is_paid(order: Order) -> bool:
+    return order.financial_status == Order.FinancialStatus.PAID

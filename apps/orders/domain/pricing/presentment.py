@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from apps.core.money import ZERO, calculate_portion, round_money
+from apps.core.money import ZERO, calculate_portion, get_minor_unit, round_money
 from apps.orders.models import LineItem, Order, ShippingLine
 
 
@@ -70,6 +70,16 @@ def get_presentment_lines(
     return {id(line): PresentmentLine(order, line, nets[id(line)]) for line in lines}
 
 
+def get_rounding_tolerance(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> Decimal:
+    """Return how much an edit can change the presentment price of the line item with the highest price.
+
+    The price contains the difference between the converted total and the sum of all amounts that are converted one by
+    one. Each of them is rounded by at most half a minor unit, before and after the edit.
+    """
+    count = 2 + 5 * len(lines) + 3 * len(shipping)
+    return get_minor_unit(order.presentment_currency) * count
+
+
 def get_tax(order: Order, lines: Iterable[LineItem], shipping: Iterable[ShippingLine]) -> Decimal:
     rows = [*((line.tax, line.duty_tax) for line in lines), *((row.tax, ZERO) for row in shipping)]
     return _sum(order.to_presentment(tax) for pair in rows for tax in pair)
@@ -96,7 +106,7 @@ def get_unrefunded_duty(order: Order, line: LineItem) -> tuple[Decimal, Decimal]
 def set_presentment_totals(
     order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], *, is_void: bool
 ) -> None:
-    """Set the presentment amounts of the order's totals. ``is_void`` is as in ``totals.set_current_totals``."""
+    """Set the presentment amounts of the order's totals. ``is_void`` is the result of ``totals.is_void``."""
     if not order.is_multi_currency:
         return
     convert = order.to_presentment

@@ -167,7 +167,7 @@ def get_current_taxes(
 ) -> list[Attrs] | None:
     """Return the taxes without removed and refunded parts, or None if nothing was removed or refunded.
 
-    ``is_void`` is as in ``totals.set_current_totals``.
+    ``is_void`` is the result of ``totals.is_void``.
     """
     is_complete = all(line.current_quantity == line.quantity and not line.refunded_duty_tax for line in lines)
     if is_complete and not is_void and not any(row.is_removed or row.refunded_tax for row in shipping):

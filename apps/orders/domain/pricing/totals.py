@@ -56,6 +56,11 @@ def set_totals(order: Order, lines: Sequence[LineItem], shipping: Sequence[Shipp
     set_current_totals(order, lines, shipping)
 
 
+def is_void(order: Order, lines: Sequence[LineItem]) -> bool:
+    """Return True for a canceled order without items, which has no tip and no duties."""
+    return order.cancelled_at is not None and not any(line.current_quantity for line in lines)
+
+
 def set_current_totals(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
     def of(line: LineItem, amount: Decimal) -> Decimal:
         return calculate_portion(amount, line.current_quantity, line.quantity, order.currency)
@@ -66,20 +71,19 @@ def set_current_totals(order: Order, lines: Sequence[LineItem], shipping: Sequen
     order.current_subtotal_price = sum((line.price * line.current_quantity for line in lines), ZERO) - sum(
         discounts, ZERO
     )
-    # A canceled order without items has no tip and no duties.
-    is_void = order.cancelled_at is not None and not any(line.current_quantity for line in lines)
-    dutiable = [] if is_void else lines
+    has_none = is_void(order, lines)
+    dutiable = [] if has_none else lines
     order.current_total_duties = sum((line.duty - line.refunded_duty for line in dutiable), ZERO)
     taxes = [*(of(line, line.tax) for line in lines), *(row.tax - row.refunded_tax for row in remaining_shipping)]
     order.current_total_tax = sum([*taxes, *(line.duty_tax - line.refunded_duty_tax for line in dutiable)], ZERO)
-    order.current_tax_lines = get_current_taxes(order, lines, shipping, is_void=is_void)
+    order.current_tax_lines = get_current_taxes(order, lines, shipping, is_void=has_none)
     items_total = order.current_subtotal_price + order.current_total_duties
     payable = _payable(order, items_total, remaining_shipping, order.current_total_tax)
-    credited = sum((row.refunded for row in remaining_shipping), order.total_tip_received if is_void else ZERO)
+    credited = sum((row.refunded for row in remaining_shipping), order.total_tip_received if has_none else ZERO)
     # The refund of an item and its later cancellation both reduce the total, but the total must not become negative.
     order.current_total_price = max(payable - credited + order.refund_discrepancy, ZERO)
     order.total_removed = sum((_removed_amount(order, line) for line in lines), ZERO)
-    set_presentment_totals(order, lines, shipping, is_void=is_void)
+    set_presentment_totals(order, lines, shipping, is_void=has_none)
 
 
 def _removed_amount(order: Order, line: LineItem) -> Decimal:

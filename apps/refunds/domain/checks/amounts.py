@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Count, F, Min, Sum
 
 from apps.core.money import ZERO, calculate_portion, format_decimal, get_minor_unit
 from apps.orders.domain.consistency_checks import iterate_id_ranges
-from apps.orders.domain.pricing.presentment import PresentmentLine, get_presentment_lines
+from apps.orders.domain.pricing.presentment import PresentmentLine, get_presentment_lines, get_rounding_tolerance
 from apps.orders.models import LineItem, Order, ShippingLine
 from apps.refunds.models import OrderAdjustment, Refund, RefundLineItem, RefundShippingLine
 
@@ -73,26 +73,44 @@ def _check_batch(pks: Sequence[int], sums: Mapping[int, Values]) -> Iterator[str
             yield from _compare(where, "price", refunded["subtotal_sum"], subtotal, currency)
         yield from _compare(where, "tax", refunded["tax_sum"], tax, currency, at_most=is_partial)
         if row["pk"] in converted and refunded["presentment_rows"] == refunded["rows"]:
-            line, is_unchanged = converted[row["pk"]][0], converted[row["pk"]][1] < refunded["first"]
-            yield from _check_presentment(where, line, refunded, at_most=is_partial, is_unchanged=is_unchanged)
+            yield from _check_presentment(where, converted[row["pk"]], refunded, at_most=is_partial)
 
 
-def _check_presentment(
-    where: str, row: PresentmentLine, refunded: Values, *, at_most: bool, is_unchanged: bool
-) -> Iterator[str]:
-    """Compare the amounts in the presentment currency.
+class _ConvertedLine(NamedTuple):
+    """A line item with its presentment amounts, and the rows that share the converted total with it."""
 
-    The lines of an order share its converted total, so an edit can change the share of a refunded line by rounding.
-    """
-    line, currency = row.line, row.order.presentment_currency
-    has_manual_discount = any(entry["type"] == "manual" for entry in row.order.discount_applications)
-    tolerance = ZERO if is_unchanged and not has_manual_discount else get_minor_unit(currency) * len(_COLUMNS)
+    row: PresentmentLine
+    lines: Sequence[LineItem]
+    shipping: Sequence[ShippingLine]
+
+    def get_tolerance(self, refunded: Values) -> Decimal:
+        """Return how much later edits can have changed the presentment price of the refunded items.
+
+        Only the line item with the highest price has a rounding difference, which edits change or move to another line
+        item. Other line items are never compared with a tolerance. Refunds between edits are rounded one by one.
+        """
+        order, first = self.row.order, refunded["first"]
+        is_unchanged = all(line.created_at < first for line in self.lines)
+        if is_unchanged and not any(entry["type"] == "manual" for entry in order.discount_applications):
+            return ZERO
+        # Edits can only reduce the prices of the other line items, so they were not lower at the first refund.
+        others = (line.net_price for line in self.lines if line.created_at < first)
+        if self.row.line.net_price < max(others, default=ZERO):
+            return ZERO
+        rounded = get_minor_unit(order.presentment_currency) * refunded["rows"]
+        return rounded + get_rounding_tolerance(order, self.lines, self.shipping)
+
+
+def _check_presentment(where: str, converted: _ConvertedLine, refunded: Values, *, at_most: bool) -> Iterator[str]:
+    """Compare the amounts in the presentment currency."""
+    row, line = converted.row, converted.row.line
     price = row.net_price - row.get_subtotal(line.current_quantity)
     tax = row.get_tax(line.quantity) - row.get_tax(line.current_quantity)
-    for name, actual, expected in (
-        ("price", refunded["presentment_subtotal_sum"], price),
-        ("tax", refunded["presentment_tax_sum"], tax),
+    for name, actual, expected, tolerance in (
+        ("price", refunded["presentment_subtotal_sum"], price, converted.get_tolerance(refunded)),
+        ("tax", refunded["presentment_tax_sum"], tax, ZERO),
     ):
+        currency = row.order.presentment_currency
         yield from _compare(where, name, actual, expected, currency, at_most=at_most, tolerance=tolerance)
 
 
@@ -116,20 +134,19 @@ def _compare(
         )
 
 
-def _load_presentment_lines(order_ids: set[int]) -> dict[int, tuple[PresentmentLine, Any]]:
-    """Return the lines of orders by id, with the time at which the newest line of the order was added."""
+def _load_presentment_lines(order_ids: set[int]) -> dict[int, _ConvertedLine]:
+    """Return the lines of orders by id."""
     lines: dict[int, list[LineItem]] = defaultdict(list)
     shipping: dict[int, list[ShippingLine]] = defaultdict(list)
     for line in LineItem.objects.filter(order__in=order_ids).order_by("position", "pk"):
         lines[line.order_id].append(line)
     for shipping_line in ShippingLine.objects.filter(order__in=order_ids).order_by("pk"):
         shipping[shipping_line.order_id].append(shipping_line)
-    found = {}
-    for order in Order.objects.filter(pk__in=order_ids):
-        newest = max(line.created_at for line in lines[order.pk])
-        for row in get_presentment_lines(order, lines[order.pk], shipping[order.pk]).values():
-            found[row.line.pk] = row, newest
-    return found
+    return {
+        row.line.pk: _ConvertedLine(row, lines[order.pk], shipping[order.pk])
+        for order in Order.objects.filter(pk__in=order_ids)
+        for row in get_presentment_lines(order, lines[order.pk], shipping[order.pk]).values()
+    }
 
 
 def _check_shipping_adjustments() -> Iterator[str]:

@@ -4,9 +4,7 @@ For each range of ids, the check compares the sums of the refund rows with the r
 rows have no refunds and are never read.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import Any
 
 from django.db.models import F, Model, Q, QuerySet, Sum
@@ -31,7 +29,6 @@ def check_refunds() -> Iterator[str]:
     discrepancies = OrderAdjustment.objects.filter(kind=OrderAdjustment.Kind.REFUND_DISCREPANCY)
     yield from _compare_sums(Order, discrepancies, "refund__order", refund_discrepancy="amount")
     yield from _compare_sums(Refund, duties, "refund", total_duties="amount")
-    yield from _check_tax_lines()
     active = Transaction.objects.filter(kind=Transaction.Kind.REFUND, status__in=ACTIVE_STATUSES)
     yield from _compare_sums(Transaction, active, "parent", refunded="amount")
     yield from _check_refund_payments()
@@ -88,33 +85,6 @@ def _check_unrestocked_quantities() -> Iterator[str]:
                     f"shop {row.shop_id}, order {row.order_id}: line item {row.pk} has unrestocked_quantity "
                     f"{row.unrestocked_quantity}, expected at most {sums.get(row.pk, 0)}"
                 )
-
-
-def _check_tax_lines() -> Iterator[str]:
-    """Yield a message for each refund with taxes by rate that do not add up to the taxes of its parts.
-
-    Read-only shops are left out, because the taxes of their earlier refunds could not be filled in.
-    """
-    parts = ((RefundLineItem, "total_tax"), (RefundShippingLine, "tax"), (RefundDuty, "tax"))
-    refunds = Refund.objects.filter(shop__read_only_at=None).order_by("pk")
-    for after, upto in iterate_id_ranges(Refund):
-        taxes = defaultdict[int, Decimal](Decimal), defaultdict[int, Decimal](Decimal)
-        for model, column in parts:
-            rows = model._default_manager.filter(refund_id__gt=after, refund_id__lte=upto).order_by()
-            sums = rows.values_list("refund_id").annotate(Sum(column), Sum("presentment_tax"))
-            for pk, tax, presentment_tax in sums:
-                taxes[0][pk] += tax
-                taxes[1][pk] += tax if presentment_tax is None else presentment_tax
-        in_range = refunds.filter(pk__gt=after, pk__lte=upto)
-        for pk, shop_id, order_id, lines in in_range.values_list("pk", "shop_id", "order_id", "tax_lines"):
-            totals = (
-                sum((Decimal(line["price"]) for line in lines), ZERO),
-                sum((Decimal(line.get("presentment_price", line["price"])) for line in lines), ZERO),
-            )
-            for total, expected in zip(totals, (taxes[0][pk], taxes[1][pk]), strict=True):
-                if total != expected:
-                    right = f"{expected.normalize():f}"
-                    yield f"shop {shop_id}, order {order_id}: refund {pk} has taxes {total}, expected {right}"
 
 
 def _compare_sums(model: type[Model], parts: "QuerySet[Any]", by: str, **columns: str) -> Iterator[str]:

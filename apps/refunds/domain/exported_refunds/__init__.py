@@ -1,0 +1,1 @@
+"""Restore the refunds of orders that another shop exported."""
