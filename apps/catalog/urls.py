@@ -10,7 +10,14 @@ from apps.catalog.api.collections import (
     SmartCollectionViewSet,
 )
 from apps.catalog.api.collects import CollectViewSet
+from apps.catalog.api.feedback import ProductFeedbackViewSet
 from apps.catalog.api.images import ProductImageViewSet
+from apps.catalog.api.listings import (
+    CollectionListingViewSet,
+    CollectionProductIdViewSet,
+    ListedProductIdViewSet,
+    ProductListingViewSet,
+)
 from apps.catalog.api.products import ProductViewSet
 from apps.catalog.api.variants import ProductVariantViewSet, VariantViewSet
 from apps.catalog.storefront import views
@@ -28,6 +35,11 @@ urlpatterns = [
     api_path("collections/<id>.json", CollectionViewSet, get="retrieve"),
     api_path("collections/<collection_id>/products.json", CollectionProductViewSet, get="list"),
     *resource_paths("collects", CollectViewSet, "list", "create", "count", "retrieve", "destroy"),
+    *resource_paths("products/<product_id>/resource_feedback", ProductFeedbackViewSet, "list", "create"),
+    *resource_paths("product_listings", ProductListingViewSet, "list", "count", "retrieve", "update", "destroy"),
+    api_path("product_listings/product_ids.json", ListedProductIdViewSet, get="list"),
+    *resource_paths("collection_listings", CollectionListingViewSet, "list", "retrieve", "update", "destroy"),
+    api_path("collection_listings/<collection_id>/product_ids.json", CollectionProductIdViewSet, get="list"),
 ]
 
 # This route is outside the REST API, at the root of the site.

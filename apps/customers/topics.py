@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -92,8 +92,17 @@ def _merge_schema(version: str) -> Schema:
 
 
 def _render_purchasing_summary(instance: Model, version: str) -> Attrs:
-    customer, shop = Customer.objects.get(pk=instance.pk), get_current_shop()
-    last = customer.last_order_id
+    (summary,) = _render_purchasing_summaries([instance], version)
+    return summary
+
+
+def _render_purchasing_summaries(instances: Sequence[Model], version: str) -> list[Attrs]:
+    customers = Customer.objects.in_bulk({instance.pk for instance in instances})
+    return [_build_purchasing_summary(customers[instance.pk]) for instance in instances]
+
+
+def _build_purchasing_summary(customer: Customer) -> Attrs:
+    shop, last = get_current_shop(), customer.last_order_id
     return {
         "customerId": f"gid://{settings.BRAND}/Customer/{customer.pk}",
         "numberOfOrders": customer.orders_count,
@@ -216,6 +225,7 @@ topics.add(
         name=PURCHASING_SUMMARY,
         scopes=SCOPES,
         render=_render_purchasing_summary,
+        render_together=_render_purchasing_summaries,
         get_schema=_purchasing_summary_schema,
         label=gettext_noop("Customer's orders or spending changed"),
         example=Customer,

@@ -132,7 +132,7 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
         ({"attachment": encode_attachment(SVG), "filename": "a.png"}, "image"),
         ({"attachment": encode_attachment(b"<html></html>"), "filename": "a.jpg"}, "image"),
         ({"attachment": encode_attachment(b"%PDF-1.7")}, "image"),
-        ({"attachment": encode_attachment(make_plain_image("WEBP", (5, 5)))}, "image"),
+        ({"attachment": encode_attachment(make_plain_image("TIFF", (5, 5)))}, "image"),
         ({"attachment": "a!b"}, "attachment"),
         ({"attachment": ATTACHMENT.rstrip("=") + "A"}, "attachment"),
         ({"attachment": f"data:image/png;base64,{ATTACHMENT}"}, "attachment"),

@@ -182,7 +182,9 @@ def test_new_rates_are_shown_at_once(api: ApiClient, priced_variant: Variant, sh
 
 def test_currencies_are_listed_with_their_rates(api: ApiClient, priced_variant: Variant) -> None:
     currencies = [{"enabled": True, **row} for row in ({"currency": "USD", "rate": "1", "rounding": ""}, *RATES)]
-    assert api.get("currencies.json").json() == {"currencies": currencies}
+    listed = api.get("currencies.json").json()["currencies"]
+    assert [{name: row[name] for name in currencies[0]} for row in listed] == currencies
+    assert all("rate_updated_at" in row for row in listed)
     assert api.get("shop.json").json()["shop"]["enabled_presentment_currencies"] == ["USD", "EUR", "GBP", "JPY"]
 
 

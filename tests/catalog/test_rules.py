@@ -227,4 +227,4 @@ def test_text_rules_read_the_index_of_the_folded_copy(in_shop: Shop) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
 def test_folding_twice_changes_nothing_and_case_never_counts(text: str) -> None:
     assert casefold_text(casefold_text(text)) == casefold_text(text)
-    assert casefold_text(text.casefold()) == casefold_text(text)
+    assert casefold_text(text.lower()) == casefold_text(text)

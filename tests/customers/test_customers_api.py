@@ -5,7 +5,7 @@ from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Customer
 from tests.support.api_client import ApiClient
-from tests.support.factories.customers import make_address, post_customer
+from tests.support.factories.customers import make_address, make_customer, post_customer
 from tests.support.types import JsonObject
 from tests.support.wire_tables import assert_fits
 
@@ -186,6 +186,15 @@ def test_a_contact_is_taken_in_any_spelling(api: ApiClient, field: str, taken: s
     assert [(answer.status_code, answer.json()) for answer in answers] == [refusal] * len(answers)
 
 
+def test_national_phones_are_read_in_the_country_of_the_address(api: ApiClient) -> None:
+    berlin = post_customer(api, first_name="Ada", phone="030 123456", addresses=[{"city": "Berlin", "country": "DE"}])
+    fits_only_the_shop = post_customer(api, first_name="Ada", phone="415 555 0123", addresses=[{"country": "Andorra"}])
+    changed = api.put(f"customers/{berlin['id']}.json", {"customer": {"phone": "040 765432"}})
+
+    assert (berlin["phone"], fits_only_the_shop["phone"]) == ("+4930123456", "+14155550123")
+    assert changed.json()["customer"]["phone"] == "+4940765432"
+
+
 def test_a_taken_email_and_a_taken_phone_are_reported_together(api: ApiClient, other_shop_api: ApiClient) -> None:
     post_customer(api, email="anna@example.com")
     post_customer(api, first_name="B", phone="+14155550123")
@@ -346,3 +355,14 @@ def test_every_change_writes_one_event_without_personal_data(api: ApiClient, sho
     assert {event.actor for event in events} == {f"app:{api.installation.app_id}"}
     assert events[1].changes == {"email": ["(hidden)", "(hidden)"], "tags": ["", "(hidden)"]}
     assert {event.subject_label for event in events} == {f"Customer {customer['id']}"}
+
+
+def test_tags_of_all_customers_are_listed_once(api: ApiClient, other_shop: Shop) -> None:
+    for tags in ("wholesale, Snow", "snow, apple", "snow", ""):
+        post_customer(api, first_name="Ada", tags=tags)
+    with shop_scope(other_shop):
+        make_customer(tags="foreign")
+
+    assert api.get("customers/tags.json").json() == {"tags": ["apple", "snow", "wholesale"]}
+    assert api.get("customers/tags.json", popular=1, limit=1).json() == {"tags": ["snow"]}
+    assert api.get("customers/tags.json", limit=0).status_code == 400

@@ -22,15 +22,18 @@ from apps.core.tenancy.scope import shop_scope
 from apps.customers.domain import customers, personal_data, search_columns
 from apps.customers.domain.fields import EDITABLE_FIELDS
 from apps.customers.models import Customer
+from apps.documents.domain.issue import issue_invoice
+from apps.documents.models import IssuedDocument
 from apps.fulfillment.models import FulfillmentOrder, MerchantRequest, PullAttempt
 from apps.imports_exports.domain import dry_run, exports, imports
-from apps.imports_exports.models import Import, ImportedRow
+from apps.imports_exports.models import Import, ImportedRow, SavedMapping
 from apps.orders.domain import updates
 from apps.orders.models import Comment, Order, Transaction
 from apps.webhooks.models import Attempt, Delivery, Endpoint, Payload, Pending
 from tests.customers.test_accounts import get_activation_link
 from tests.support.api_client import ApiClient, ClientWith
 from tests.support.factories import ALL_SCOPES, make_member
+from tests.support.factories.content import make_article
 from tests.support.factories.fulfillment import make_service, route_order_now
 from tests.support.types import JsonObject
 
@@ -103,6 +106,8 @@ def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
     api.put(f"orders/{order['id']}.json", {"order": {"tags": f"{WORD}-changed", "po_number": f"po2-{WORD}"}})
     with shop_scope(api.installation.shop):
         fill_fulfillment(api, order["id"])
+    risk = {"message": f"{WORD} pays from abroad", "score": 0.5, "recommendation": "investigate", "source": "External"}
+    post(api, f"orders/{order['id']}/risks", {"risk": risk})
     api.post(f"orders/{order['id']}/close.json", {}, Idempotency_Key="c1")
     # Closing a closed order records no event, but the response is stored.
     api.post(f"orders/{order['id']}/close.json", {}, Idempotency_Key="c2")
@@ -111,6 +116,14 @@ def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
     password = {"password": "correct horse", "password_confirmation": "correct horse"}
     assert Client(REMOTE_ADDR="203.0.113.78").post(url, password).status_code == 200
     return customer["id"], order["id"]
+
+
+def post_comment(api: ApiClient) -> None:
+    with shop_scope(api.installation.shop):
+        article = make_article()
+    comment: JsonObject = {"article_id": article.pk, "blog_id": article.blog_id}
+    comment |= {"body": f"{WORD} likes it", "author": WORD, "email": f"{WORD}@example.com", "user_agent": WORD}
+    post(api, "comments", {"comment": comment | {"ip": "203.0.113.77"}})
 
 
 def fill_fulfillment(api: ApiClient, order_id: int) -> None:
@@ -156,6 +169,7 @@ def fill_files(shop: Shop) -> None:
     finished_import = Import.objects.create(
         shop=shop, name=f"{WORD}.csv", format="csv", digest="x" * 64, actor="system", state="done", finished_at=at,
         problem=f"The row of {WORD} could not be read", unknown=[f"{WORD}@example.com"],
+        reading_note=f"Only the sheet {WORD} is read.",
         mapping={"kind": "customers", "columns": {f"{WORD}@example.com": "email"}},
     )  # fmt: skip
     base = {"shop": shop, "file": finished_import, "kind": "orders"}
@@ -163,6 +177,8 @@ def fill_files(shop: Shop) -> None:
     ImportedRow.objects.create(
         **base, line=2, fate="new", label=Order.objects.get().name, source_key=f"order:source-{WORD}"
     )
+    mapping = {"kind": "customers", "columns": {f"{WORD}@example.com": "email"}}
+    SavedMapping.objects.create(shop=shop, name=f"Table of {WORD}", mapping=mapping, fingerprint="x")
     operations = {"tags": {"add": [WORD], "remove": []}}
     edit = BulkEdit.objects.create(shop=shop, kind="customers", operations=operations, actor="system", state="done")
     EditedRow.objects.create(
@@ -180,6 +196,10 @@ def fill_the_past(shop: Shop, customer: Customer, order: Order) -> None:
     Customer.objects.filter(pk=customer.pk).update(activation_nonce=WORD)
     Order.objects.filter(pk=order.pk).update(client_details={"user_agent": f"{WORD}-agent"})
     updates.add_comment(order, f"{WORD} called", actor="staff:1", at=timezone.now())
+    Order.objects.filter(pk=order.pk).update(shipping_address={**ADDRESS, "address2": f"Hall 7 of {WORD}"})
+    document = issue_invoice(order, actor="staff:1", at=timezone.now())
+    # The snapshot is kept, because tax law requires the recipient of an invoice (tests/documents/test_invoices.py).
+    IssuedDocument.objects.filter(pk=document.pk).update(snapshot={})
     for row, changes in ((order, {"tags": ["", WORD]}), (customer, {"note": [WORD, ""]})):
         Event.objects.create(
             shop=shop, topic="orders/updated", subject_type=row._meta.label_lower, subject_id=row.pk, actor="staff:1",
@@ -200,7 +220,7 @@ def fill_deliveries(shop: Shop, app: App) -> None:
     Attempt.objects.create(
         shop=shop, delivery=delivery, number=1, response_headers={"set-cookie": WORD}, excerpt=f"Thanks, {WORD}"
     )
-    Pending.objects.create(shop=shop, event=waiting, metafields={"2026-07": [{"value": WORD}]})
+    Pending.objects.create(shop=shop, event=waiting, metafields={"2026-10": [{"value": WORD}]})
     PullAttempt.objects.create(
         shop=shop, service=make_service(app), kind="stock", number=1, outcome="bad_answer",
         url=f"https://app.example/?sku={WORD}", message=f"{WORD} is no quantity", excerpt=f'{{"{WORD}": "{WORD}"}}',
@@ -255,6 +275,7 @@ def test_an_erasure_leaves_nothing_of_the_person(
     caplog.set_level(logging.INFO)
     api = client_with(*ALL_SCOPES)
     customer_id, order_id = fill_through_the_interface(api)
+    post_comment(api)
     with shop_scope(shop):
         customer, order = Customer.objects.get(pk=customer_id), Order.objects.get(pk=order_id)
         fill_the_past(shop, customer, order)

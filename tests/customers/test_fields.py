@@ -13,6 +13,7 @@ from apps.customers.domain import merge, merge_rules
 from apps.customers.domain.fields import CUSTOMER_FIELDS, EDITABLE_FIELDS
 from apps.customers.domain.search_fields import SEARCH
 from apps.customers.models import Customer
+from apps.imports_exports.domain.rows import NotedBody
 from apps.imports_exports.resources.customers import CUSTOMERS
 from tests.support.api_client import ApiClient
 from tests.support.factories.customers import make_customer, post_customer
@@ -68,11 +69,12 @@ def test_csv_files_contain_each_column(in_shop: Shop) -> None:
 
     (document,) = CUSTOMERS.exporter.read_objects([customer.pk])
     (cells,) = CUSTOMERS.exporter.get_cells(document)
-    body = CUSTOMERS.importer.body([{name: str(value or "") for name, value in cells.items()}])
+    noted = CUSTOMERS.importer.body([{name: str(value or "") for name, value in cells.items()}])
+    assert isinstance(noted, NotedBody)
 
     expected = {name: value for name, value in VALUES.items() if FIELDS[name].in_csv}
     assert {name: cells[name] for name in expected} == expected
-    assert {name: body[name] for name in expected} == expected
+    assert {name: noted.body[name] for name in expected} == expected
     assert set(CUSTOMERS.exporter.columns) >= {name for name, field in FIELDS.items() if field.in_csv}
 
 

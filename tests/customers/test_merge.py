@@ -112,7 +112,7 @@ def test_chosen_values_stay_and_consent_and_account_follow_the_email(in_shop: Sh
 
 def get_payload(event: Event) -> Any:
     assert event.payload is not None
-    return event.payload["2026-07"]
+    return event.payload["2026-10"]
 
 
 def test_apps_and_the_audit_log_receive_both_customers(in_shop: Shop, subscribed_app: None) -> None:

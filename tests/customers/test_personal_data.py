@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from apps.content.models import Comment
 from apps.core.events.models import Event
 from apps.core.rest.models import IdempotencyKey
 from apps.core.tenancy.models import Shop
@@ -16,6 +17,7 @@ from apps.customers.domain.personal_data import PersonalData
 from apps.customers.models import ConsentChange, Customer
 from apps.metafields.models import Metafield
 from tests.support.api_client import ApiClient, get_errors
+from tests.support.factories.content import make_comment
 from tests.support.factories.customers import make_address, make_customer, post_customer
 
 METAFIELD = {"namespace": "global", "key": "size", "type": "single_line_text_field", "value": "Marker-value"}
@@ -127,6 +129,19 @@ def test_other_apps_take_part(customer: Customer, monkeypatch: pytest.MonkeyPatc
 
     assert exported["things"] == [customer.pk]
     assert erased == [(customer.pk, "staff:1")]
+
+
+def test_comments_on_articles_are_exported_and_erased(customer: Customer) -> None:
+    comment = make_comment(email="MARKER@example.com", body="Marker-body", author="Marker", user_agent="Marker/1")
+    other = make_comment(email="lee@example.com")
+
+    exported = personal_data.collect_data(customer)["article_comments"]
+    redact(customer)
+
+    assert [(row["article"], row["body"], row["ip"]) for row in exported] == [("Hello", "Marker-body", "203.0.113.7")]
+    assert list(Comment.objects.values_list("pk", flat=True)) == [other.pk]
+    events = Event.objects.filter(subject_type="content.comment", subject_id=comment.pk)
+    assert "arker" not in repr(list(events.values()))
 
 
 def test_metafields_are_set_with_the_customer(api: ApiClient) -> None:

@@ -277,7 +277,7 @@ ALPHABET = st.sampled_from([*"abz09 :()\"'\\*<>=-+@.%_,éß小😀\u0301\u202e\n
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.lists(ALPHABET, max_size=40).map("".join) | st.text(CHARACTERS, max_size=60))
 def test_any_text_is_answered(api: ApiClient, shared_rows: dict[str, int], text: str) -> None:
-    response = api.http.get(f"/admin/api/2026-07/customers/search.json?{urlencode({'query': text})}")
+    response = api.http.get(f"/admin/api/2026-10/customers/search.json?{urlencode({'query': text})}")
 
     assert response.status_code in {200, 400}, (text, response.content)
     assert response.status_code == 200 or response.json()["errors"]

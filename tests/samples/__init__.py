@@ -47,7 +47,7 @@ class Sample:
     def pattern(self) -> str:
         return self.route.split(" ")[1]
 
-    def path(self, arguments: Attrs, version: str = "2026-07") -> str:
+    def path(self, arguments: Attrs, version: str = "2026-10") -> str:
         below = self.pattern
         for name, value in arguments.items():
             below = below.replace(f"<{name}>", str(value))

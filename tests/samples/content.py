@@ -4,7 +4,14 @@ from apps.content.domain import articles, themes
 from apps.content.models import MobilePlatformApplication, Theme
 from apps.core.types import Attrs
 from tests.samples import SampleContext, register_resource, register_sample
-from tests.support.factories.content import make_blog
+from tests.support.factories.content import (
+    make_article,
+    make_blog,
+    make_comment,
+    make_page,
+    make_policy,
+    make_redirect,
+)
 
 BLOG = {"blog": {"title": "Field notes", "commentable": "no"}}
 ARTICLE = {
@@ -20,6 +27,19 @@ ARTICLE = {
         "published": True,
     }
 }
+PAGE = {
+    "page": {
+        "title": "About us",
+        "author": "Kim",
+        "body_html": "<p>We sell mugs.</p>",
+        "published_at": "2026-03-01T10:00:00Z",
+        "template_suffix": "wide",
+        "handle": "about-us",
+        "published": True,
+    }
+}
+REDIRECT = {"redirect": {"path": "/old-mugs", "target": "/collections/mugs"}}
+COMMENT = {"body": "So white!\nLovely.", "author": "Ada Lovelace", "email": "ada@example.com", "ip": "203.0.113.7"}
 THEME = {"theme": {"name": "Dawn", "role": "unpublished", "src": "https://themes.example/dawn.zip"}}
 ASSET = {"asset": {"key": "assets/extra.css", "value": "a { color: red }"}}
 APP = {
@@ -39,6 +59,15 @@ def make_article_ids(world: SampleContext) -> Attrs:
     blog_id = make_blog().pk
     attrs = {"title": "Hello", "tags": "a, b", "published_at": timezone.now()}
     return {"blog_id": blog_id, "id": articles.create_article(blog_id, attrs, actor="system", at=timezone.now()).pk}
+
+
+def make_comment_ids(world: SampleContext) -> Attrs:
+    article = make_article(commentable="yes")
+    return {"id": make_comment(article).pk, "article_id": article.pk, "blog_id": article.blog_id}
+
+
+def build_comment(ids: Attrs) -> Attrs:
+    return {"comment": COMMENT | {"article_id": ids["article_id"], "blog_id": ids["blog_id"]}}
 
 
 def make_draft_ids(world: SampleContext) -> Attrs:
@@ -64,6 +93,17 @@ register_resource(
 register_sample("GET blogs/<blog_id>/articles/tags.json", arrange=make_article_ids)
 register_sample("GET articles/authors.json", arrange=make_article_ids)
 register_sample("GET articles/tags.json", arrange=make_article_ids)
+register_resource("pages", PAGE, PAGE, lambda world: {"id": make_page().pk})
+register_resource("redirects", REDIRECT, REDIRECT, lambda world: {"id": make_redirect().pk})
+for route in ("GET comments.json", "GET comments/count.json", "GET comments/<id>.json"):
+    register_sample(route, arrange=make_comment_ids)
+register_sample("POST comments.json", build_comment, arrange=make_comment_ids, status=201)
+register_sample(
+    "PUT comments/<id>.json", {"comment": COMMENT | {"published_at": "2026-03-01T10:00:00Z"}}, arrange=make_comment_ids
+)
+for action in ("approve", "spam", "not_spam", "remove", "restore"):
+    register_sample(f"POST comments/<id>/{action}.json", arrange=make_comment_ids, bodiless=True)
+register_sample("GET policies.json", arrange=lambda world: {"id": make_policy().pk})
 register_resource("themes", THEME, {"theme": {"name": "Dusk", "role": "main"}}, make_draft_ids, count=False)
 register_sample("GET themes/<theme_id>/assets.json", arrange=make_assets_parent)
 register_sample("PUT themes/<theme_id>/assets.json", ASSET, arrange=make_assets_parent)

@@ -21,6 +21,7 @@ def make_customer_parent(world: SampleContext) -> Attrs:
 
 
 register_resource("customers", CUSTOMER, CUSTOMER, make_customer_id)
+register_sample("GET customers/tags.json", arrange=make_customer_id)
 register_sample("GET customers/search.json", arrange=make_customer_id, query={"query": "first_name:Some"})
 register_sample("POST customers/<id>/account_activation_url.json", arrange=make_customer_id, bodiless=True)
 register_sample("POST customers/<id>/send_invite.json", INVITE, arrange=make_customer_id, status=201, bodiless=True)

@@ -51,3 +51,4 @@ register_sample(
 )
 register_sample("POST inventory_levels/connect.json", build_level_ids, arrange=make_level, status=201)
 register_sample("DELETE inventory_levels.json", arrange=make_two_levels, query=build_level_ids)
+register_sample("POST inventory_levels/disconnect.json", build_level_ids, arrange=make_two_levels)

@@ -1,7 +1,10 @@
 from decimal import Decimal
 
+from django.utils import timezone
+
 from apps.core.events.models import Event
 from apps.core.types import Attrs
+from apps.orders.domain.risks import create_risk
 from tests.samples import SampleContext, register_resource, register_sample
 from tests.support.factories.orders import make_order, make_variant
 
@@ -62,3 +65,24 @@ register_sample(
 register_sample("GET events.json", arrange=make_event_id)
 register_sample("GET events/count.json", arrange=make_event_id)
 register_sample("GET events/<id>.json", arrange=make_event_id)
+
+
+RISK = {"risk": {"message": "Paid from abroad", "score": "0.8", "recommendation": "investigate", "source": "Radar"}}
+
+
+def make_risk_ids(world: SampleContext) -> Attrs:
+    order = make_order(email="some@example.com")
+    attrs = {"message": "Paid from abroad", "score": Decimal("0.8"), "recommendation": "cancel"}
+    risk = create_risk(order, attrs, app=world.installation.app, actor="system", at=timezone.now())
+    return {"order_id": order.pk, "id": risk.pk}
+
+
+def make_tender(world: SampleContext) -> Attrs:
+    make_transaction_ids(world)
+    return {}
+
+
+register_resource(
+    "orders/<order_id>/risks", RISK, RISK, make_risk_ids, many=make_risk_ids, parent=make_order_parent, count=False
+)
+register_sample("GET tender_transactions.json", arrange=make_tender)

@@ -4,6 +4,7 @@ from django.utils import timezone
 
 from apps.core.types import Attrs
 from apps.orders.models import Order
+from apps.refunds.api.payment_gateways import get_gateway_id
 from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundLineInput, RefundRequest
 from tests.samples import SampleContext, register_sample
@@ -37,3 +38,5 @@ register_sample("GET orders/<order_id>/refunds.json", arrange=make_refund_ids)
 register_sample("POST orders/<order_id>/refunds.json", build_refund_body, arrange=make_paid_order, status=201)
 register_sample("POST orders/<order_id>/refunds/calculate.json", build_calculation_body, arrange=make_paid_order)
 register_sample("GET orders/<order_id>/refunds/<id>.json", arrange=make_refund_ids)
+register_sample("GET payment_gateways.json")
+register_sample("GET payment_gateways/<id>.json", arrange=lambda world: {"id": get_gateway_id(world.shop.pk, "manual")})

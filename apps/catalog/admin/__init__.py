@@ -1,18 +1,22 @@
 """Panel pages for products, variants, images and collections."""
 
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
+from apps.catalog.admin import event_subjects
 from apps.catalog.admin.collections import CustomCollectionAdmin
 from apps.catalog.admin.products import ProductAdmin
 from apps.catalog.admin.smart_collections import SmartCollectionAdmin
 from apps.catalog.admin.variants import VariantAdmin
 from apps.catalog.models import (
     Collect,
+    CollectionListing,
     CustomCollection,
     DelayedUpdate,
     ManualPlace,
     Product,
+    ProductFeedback,
     ProductImage,
+    ProductListing,
     ProductOption,
     ProductTag,
     SmartCollection,
@@ -20,6 +24,7 @@ from apps.catalog.models import (
 )
 from apps.core.admin.model_admin.delete_preview import DeleteLabel, delete_labels, hidden_models
 from apps.core.tenancy.permissions import allow, grants
+from apps.shops.admin.uninstall_preview import uninstall_counts
 
 grants.add(
     allow(
@@ -43,6 +48,16 @@ delete_labels.add(
     DeleteLabel(ProductTag, gettext_lazy("tag"), gettext_lazy("tags")),
     DeleteLabel(Collect, gettext_lazy("entry in a collection"), gettext_lazy("entries in collections"), Product),
 )
+uninstall_counts.register(
+    gettext_noop("listings"),
+    lambda installation: sum(
+        model.rows().filter(app_id=installation.app_id).count() for model in (ProductListing, CollectionListing)
+    ),
+)
+uninstall_counts.register(
+    gettext_noop("product feedback"),
+    lambda installation: ProductFeedback.rows().filter(app_id=installation.app_id).count(),
+)
 for kind in (CustomCollection, SmartCollection):
     delete_labels.add(
         DeleteLabel(
@@ -53,4 +68,4 @@ for kind in (CustomCollection, SmartCollection):
         )
     )
 # Deleted with the product. Staff do not know these rows, so the delete page hides them.
-hidden_models.add(DelayedUpdate, ManualPlace)
+hidden_models.add(DelayedUpdate, ManualPlace, ProductFeedback, ProductListing, CollectionListing)

@@ -29,7 +29,7 @@ from apps.core.i18n.messages import translate
 from apps.core.media.image_validation import MAX_BYTES, TOO_MANY_BYTES
 from apps.metafields.admin.inline import MetafieldInline
 
-_LIMITS = format_lazy(gettext_lazy("PNG, GIF or JPEG, up to {size}."), size=format_bytes(MAX_BYTES))
+_LIMITS = format_lazy(gettext_lazy("PNG, JPEG, GIF, WebP or AVIF, up to {size}."), size=format_bytes(MAX_BYTES))
 
 
 class CollectionForm(PublishableForm[Collection]):

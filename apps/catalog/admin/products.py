@@ -25,7 +25,7 @@ from apps.catalog.domain import products
 from apps.catalog.domain.inputs import ImageInput, OptionInput, ProductParts
 from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.options import check_options, match_options
-from apps.catalog.models import Collection, Product, ProductImage, ProductOption, Variant
+from apps.catalog.models import Collection, Product, ProductFeedback, ProductImage, ProductOption, Variant
 from apps.core.admin.forms.error_display import as_sentence
 from apps.core.admin.forms.forms import PanelForm, Values, mark_formset_saved, validate_with_api_field
 from apps.core.admin.forms.html_fields import MarkupField
@@ -41,6 +41,10 @@ from apps.inventory.models import StockMovement
 from apps.metafields.admin.inline import MetafieldInline
 
 Publishable = TypeVar("Publishable", Product, Collection)
+
+
+# The maximum number of feedback messages on a page, one for each app.
+MAX_FEEDBACK = 20
 
 
 class PublishableForm(PanelForm[Publishable]):
@@ -173,12 +177,13 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         css = {"all": ("panel/catalog.css",)}
 
     fieldsets = (
-        (None, {"fields": ("title", "body_html", ("status", "published"))}),
+        (None, {"fields": ("title", "body_html")}),
         (gettext_lazy("Options"), {"fields": ("options",)}),
-        (gettext_lazy("Organization"), {"fields": (("vendor", "product_type"), "tags")}),
+        (gettext_lazy("Status"), {"classes": ("bo-aside",), "fields": ("status", "published")}),
+        (gettext_lazy("Organization"), {"classes": ("bo-aside",), "fields": ("product_type", "vendor", "tags")}),
         (
             gettext_lazy("Online store"),
-            {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")},
+            {"classes": ("bo-aside", "collapse"), "fields": ("handle", "template_suffix", "published_scope")},
         ),
     )
 
@@ -201,6 +206,9 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         self, request: HttpRequest, queryset: QuerySet[Product], term: str, most: int
     ) -> Sequence[QuerySet[Product]]:
         return list(search.search_products(queryset, term, most))
+
+    def suggest_searches(self, term: str) -> list[str]:
+        return search.suggest_titles(term)
 
     def palette_details(self, instance: Product) -> Sequence[str]:
         return [text for text in (instance.vendor, instance.get_status_display()) if text]
@@ -269,6 +277,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
             "many_variants": count if count > MAX_GRID_ROWS else 0,
             "images": _get_thumbnails(product) if product else [],
             "may_upload": self.has_change_permission(request, product) if product else True,
+            "feedback": _get_feedback(product) if product else [],
             **(extra_context or {}),
         }
         return super().changeform_view(request, object_id, form_url, context)
@@ -348,6 +357,13 @@ def _check_values_unchanged(options: Sequence[OptionInput] | None, existing: Seq
 def _get_thumbnails(product: Product) -> list[SafeString]:
     rows = ProductImage.rows().filter(product=product).order_by("position", "id")
     return [thumbnail(row.shop_id, row.key, row.name, row.alt or "", 64) for row in rows]
+
+
+def _get_feedback(product: Product) -> list[ProductFeedback]:
+    """Return what apps want staff to change, unless the product has changed since the app checked it."""
+    rows = ProductFeedback.rows().filter(product=product, state="requires_action")
+    current = rows.filter(resource_updated_at__gte=product.updated_at)
+    return list(current.select_related("app").order_by("pk")[:MAX_FEEDBACK])
 
 
 def _count_variants(product: Product) -> int:

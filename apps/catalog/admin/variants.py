@@ -158,6 +158,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         "All variants of your products. Select variants, or filter the list, to change prices in bulk."
     )
     form = VariantForm
+    numeric_columns = ("compared", "cost")
     list_display = ("product_title", "own_title", "sku", "price_shown", "inventory_quantity")
     optional_columns = ("scanned", "compared", "cost", "vendor", "tracked")
     mobile_hide_labels = ("vendor",)

@@ -35,7 +35,7 @@ from apps.core.rest.resources.serializers import Resource, ResourceSerializer, c
 from apps.core.types import Attrs, Errors, Rendered, RequestData
 
 
-def _image(  # noqa: PLR0917 - the columns of one row
+def render_image(  # noqa: PLR0917 - the columns of one row
     context: RenderContext, key: str, name: str, alt: str | None, width: int, height: int, created_at: datetime | None
 ) -> Rendered | None:
     if not key or created_at is None:
@@ -60,7 +60,7 @@ class _BaseCollectionSerializer(ResourceSerializer[Collection]):
     published_scope = ReadOnlyColumn()
     admin_graphql_api_id = global_id_field("Collection")
     image = OptionalComputedField(
-        _image,
+        render_image,
         "image_key",
         "image_name",
         "image_alt",

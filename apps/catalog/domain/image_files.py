@@ -73,7 +73,7 @@ def store_uploaded_image(shop_id: int, data: bytes, name: str) -> StoredImage:
     """Check that the data is an image, and store the image under a new key.
 
     Raises:
-        UploadRefused: The file is not a PNG, GIF or JPEG, is damaged, or exceeds a limit.
+        UploadRefused: The file is not in an accepted format, is damaged, or exceeds a limit.
         StorageFailed: The storage rejects the file.
     """
     return _save_image(shop_id, uploads.load_uploaded_image(data, name))

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.catalog.domain.notifications.stock_updates import tell_products
+from apps.catalog.domain.notifications.stock_updates import report_products
 from apps.catalog.domain.options import COLUMNS
 from apps.catalog.models import Product, Variant
 from apps.core.db.compiled_queries import CompiledQuery, bind_ids, get_any_operator
@@ -61,7 +61,7 @@ def sync_inventory_quantities(deltas: Mapping[int, int], *, batch: StatementBatc
             batch.add(StatementCall(_ADD, [deltas[item_id], now, shop_id, item_id]))
     if has_audience(IN_STOCK) or has_audience(OUT_OF_STOCK):
         batch.add_callback(partial(_record_stock_changes, deltas, actor=actor, at=at))
-    tell_products(sorted(deltas), batch, actor=actor, at=at)
+    report_products(sorted(deltas), batch, actor=actor, at=at)
 
 
 def _touch_products(item_ids: Sequence[int], batch: StatementBatch) -> None:
@@ -96,7 +96,7 @@ def touch_products_of_items(item_ids: Sequence[int], *, actor: str, at: datetime
     """Update the versions of the products of these items, for example after a SKU changed, and tell apps."""
     Product.objects.filter(pk__in=[pk for (pk,) in _PRODUCTS.fetch(list(item_ids))]).update()
     with collect_statements() as batch:
-        tell_products(item_ids, batch, actor=actor, at=at)
+        report_products(item_ids, batch, actor=actor, at=at)
 
 
 def get_variant_item_names(item_ids: Sequence[int]) -> dict[int, str]:
@@ -115,5 +115,10 @@ def find_variant_items(term: str, most: int) -> list[Q]:
     part = "contains" if len(term) >= MIN_TRIGRAM_LENGTH else "startswith"
     products = Product.objects.filter(**{f"title_key__{part}": term}).order_by("-pk")
     titled = products.values("pk")[: min(most, MAX_SEARCHED_PRODUCTS)]
-    coded = Variant.objects.filter(barcode=term).order_by().values("inventory_item_id")[:most]
-    return [in_materialized(titled, "variant__product"), in_materialized(coded)]
+    return [in_materialized(titled, "variant__product"), *find_barcode_items(term, most)]
+
+
+def find_barcode_items(code: str, most: int) -> list[Q]:
+    """Return a condition that finds items by exact variant barcode."""
+    coded = Variant.objects.filter(barcode=code).order_by().values("inventory_item_id")[:most]
+    return [in_materialized(coded)]

@@ -142,6 +142,8 @@ class Collect(ShopOwned):
     )
     position = models.PositiveIntegerField(gettext_lazy("position"), default=1)
 
+    history_owners = ("collection",)
+
     class Meta:
         verbose_name = gettext_lazy("collect")
         verbose_name_plural = gettext_lazy("collects")
@@ -160,6 +162,12 @@ class Collect(ShopOwned):
 
     def __str__(self) -> str:
         return f"{self.product_id} in {self.collection_id}"
+
+    @property
+    def history_label(self) -> str:
+        """Return the product's title if the product is loaded, or else its ID."""
+        product = self._state.fields_cache.get("product")
+        return product.title if product else f"#{self.product_id}"
 
 
 class ManualPlace(ShopOwned):

@@ -60,6 +60,7 @@ class Product(ShopOwned):
     units_sold = models.PositiveBigIntegerField(default=0, editable=False)
     version = VersionField()
 
+    unrecorded_fields = ("lowest_price",)
     non_personal_fields = (
         "title",
         "title_key",
@@ -111,6 +112,7 @@ class ProductOption(ShopOwned):
     position = models.PositiveSmallIntegerField(gettext_lazy("position"))
     values = models.JSONField(default=list, help_text="The values, in order.")
 
+    history_owners = ("product",)
     non_personal_fields = ("name", "values")
 
     class Meta:
@@ -177,6 +179,8 @@ class ProductImage(ShopOwned):
     width = models.PositiveIntegerField(editable=False)
     height = models.PositiveIntegerField(editable=False)
 
+    history_owners = ("product",)
+    unrecorded_fields = ("key", "source", "width", "height")
     non_personal_fields = ("alt", "key", "name", "source")
 
     class Meta:

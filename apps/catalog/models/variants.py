@@ -72,6 +72,8 @@ class Variant(ShopOwned):
         gettext_lazy("weight unit"), max_length=2, choices=Shop.WeightUnit, default=Shop.WeightUnit.KILOGRAM
     )
 
+    history_owners = ("product",)
+    unrecorded_fields = ("title", "inventory_item", "inventory_quantity", "grams")
     non_personal_fields = (
         "title",
         "title_key",
@@ -128,6 +130,11 @@ class Variant(ShopOwned):
     @property
     def event_label(self) -> str:
         return self.full_name
+
+    @property
+    def history_label(self) -> str:
+        """Return the title that the product's history shows. A product without options has only one variant."""
+        return "" if self.is_default else self.title
 
     @property
     def options(self) -> tuple[str, ...]:

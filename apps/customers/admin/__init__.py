@@ -1,6 +1,7 @@
 from django.utils.translation import gettext_lazy
 
 from apps.core.admin.model_admin.delete_preview import DeleteLabel, delete_labels
+from apps.customers.admin import event_subjects
 from apps.customers.admin.customers import CustomerAdmin
 from apps.customers.models import Address, ConsentChange, Invitation
 

@@ -30,7 +30,7 @@ from apps.core.admin.theme import attribute_column, display
 from apps.core.db.lookups import in_materialized
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
-from apps.core.jobs.metrics import get_stalled_since
+from apps.core.jobs.metrics import find_stall
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.permissions import allow, grants
 from apps.core.tenancy.scope import get_current_shop
@@ -48,6 +48,7 @@ from apps.customers.admin.changelist_search import (
 )
 from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
+from apps.customers.admin.similar_names import suggest_names
 from apps.customers.domain import accounts, customers, erasure, merge, merge_rules, personal_data
 from apps.customers.domain.lookup import get_merged_ids
 from apps.customers.models import NEVER_ORDERED, Customer
@@ -108,9 +109,9 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     actions = ("merge_chosen",)
     inlines = (AddressInline, ConsentInline, MetafieldInline)
     fieldsets = (
-        (None, {"fields": (("first_name", "last_name"), ("email", "phone"), "verified_email")}),
-        (gettext_lazy("Notes"), {"fields": ("tags", "note", "tax_exempt")}),
-        (gettext_lazy("Marketing"), {"fields": (("email_consent", "sms_consent"),)}),
+        (None, {"fields": (("first_name", "last_name"), ("email", "phone"), "note")}),
+        (gettext_lazy("Marketing"), {"classes": ("bo-aside",), "fields": ("email_consent", "sms_consent")}),
+        (gettext_lazy("Organization"), {"classes": ("bo-aside",), "fields": ("tags", "verified_email", "tax_exempt")}),
     )
 
     @display(description=gettext_lazy("Name"), ordering="last_name")
@@ -159,6 +160,9 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             set_truncation_note(request, TOO_MANY_MATCHES.format(number=formats.format_integer(MAX_SCAN)))
             return queryset.filter(pk__in=ids), False
         return queryset.filter(condition), False
+
+    def suggest_searches(self, term: str) -> list[str]:
+        return suggest_names(term)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Remove the bulk delete action, because most customers have orders and can't be deleted."""
@@ -241,7 +245,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         title = _("Disable the account of {customer}").format(customer=customer)
         return self._page(request, "disable", title, customer)
 
-    @admin.action(description=gettext_lazy("Merge selected customers…"), permissions=["delete"])
+    @admin.action(description=gettext_lazy("Merge customers…"), permissions=["delete"])
     def merge_chosen(self, request: HttpRequest, queryset: QuerySet[Customer]) -> HttpResponse | None:
         """Redirect to the comparison of two selected customers. By default, the older customer is kept."""
         ids = list(queryset.order_by("pk").values_list("pk", flat=True)[:3])
@@ -265,7 +269,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         job = merge.find_merge_job(customer.pk)
         listed = list(candidates[: compare.MAX_CANDIDATES])
         title = _("Merge {customer}").format(customer=customer)
-        return self._page(request, "merge", title, customer, q=q, found=listed, job=job, waits=get_stalled_since(job))
+        return self._page(request, "merge", title, customer, q=q, found=listed, job=job, waits=find_stall(job))
 
     @row_view("merge/with/", CHANGE, keyed=True)
     def merge_with_view(self, request: HttpRequest, keep: Customer) -> HttpResponse:
@@ -309,7 +313,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         job = erasure.find_erasure_job(customer.pk) if customer.erasing_at else None
         context = {
             "job": job,
-            "waits": get_stalled_since(job),
+            "waits": find_stall(job),
             "wrong": wrong_number,
             "may_erase": has_permission(request, DELETE),
         }

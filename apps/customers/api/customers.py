@@ -15,7 +15,7 @@ from apps.core.rest.exceptions import BadRequest, Unprocessable
 from apps.core.rest.reading import keyset_pagination
 from apps.core.rest.reading.pages import FilteredRows
 from apps.core.rest.render_context import RenderContext
-from apps.core.rest.requests.views import MANY
+from apps.core.rest.requests.views import MANY, ApiView
 from apps.core.rest.resources.fields import (
     BooleanField,
     ComputedField,
@@ -28,6 +28,7 @@ from apps.core.rest.resources.fields import (
 )
 from apps.core.rest.resources.nested_rows import NestedObject, WritableNestedRows
 from apps.core.rest.resources.serializers import ResourceSerializer, validate_body
+from apps.core.rest.resources.text_lists import TAG_PARAMETERS, get_text_list_schema, parse_tag_query
 from apps.core.rest.viewsets import ShopViewSet
 from apps.core.search_query import QuerySyntaxError
 from apps.core.search_query.database import QueryValueError
@@ -43,7 +44,7 @@ from apps.customers.api.fields import (
     MetafieldsField,
     TextListField,
 )
-from apps.customers.domain import accounts, customers
+from apps.customers.domain import accounts, customers, lookup
 from apps.customers.domain.addresses import MAX_LISTED_ADDRESSES
 from apps.customers.domain.search_fields import ORDERS, SEARCH
 from apps.customers.domain.validation import CustomerRefused, clean_customer, find_taken_contacts
@@ -252,3 +253,16 @@ class CustomerViewSet(ShopViewSet[Customer]):
             "bcc": invitation.bcc,
         }
         return self.json_response({"customer_invite": invite}, 201)
+
+
+class CustomerTagsView(ApiView):
+    # The tag of this route in the OpenAPI document.
+    plural = "customertags"
+    scope = "customers"
+    query_parameters = {"tags": TAG_PARAMETERS}
+    responses = {"tags": get_text_list_schema("tags")}
+
+    def tags(self, request: Request) -> HttpResponse:
+        """List the tags of customers."""
+        limit, popular = parse_tag_query(self.query)
+        return self.json_response({"tags": lookup.list_tags(limit=limit, popular=popular)})

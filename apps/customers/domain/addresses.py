@@ -47,8 +47,8 @@ def clean_address(values: ReadOnlyAttrs, current: Address | None = None) -> tupl
     name = (values.get("name") or "").strip()
     current_name = current.name if current else None
     if "name" in values and name != current_name and not attrs.keys() & {"first_name", "last_name"}:
-        first, _space, last = name.rpartition(" ")
-        attrs |= {"first_name": first, "last_name": last} if first else {"first_name": last, "last_name": ""}
+        first, last = split_name(name)
+        attrs |= {"first_name": first, "last_name": last}
         if max(len(first), len(last)) > MAX_NAME_PART:
             return attrs, {"name": [too_long(MAX_NAME_PART)]}
     if current is None and not any((value or "").strip() for value in attrs.values()):
@@ -58,6 +58,12 @@ def clean_address(values: ReadOnlyAttrs, current: Address | None = None) -> tupl
     except UnknownCountry as error:
         return attrs, error.errors
     return attrs, {}
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Return the first and last name in a full name. A single word is the first name."""
+    first, _space, last = name.strip().rpartition(" ")
+    return (first.strip(), last) if first else (last, "")
 
 
 def _complete_region(attrs: Attrs, current: Address | None) -> Attrs:
@@ -104,7 +110,7 @@ def create_address(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at: 
     if customer.default_address_id is None:
         customer.default_address = address
     touch_customer(customer)
-    record_event("customers/update", customer, actor=actor, at=at, changes={"addresses": [None, address.pk]})
+    record_event("customers/update", customer, actor=actor, at=at)
     return address
 
 
@@ -118,7 +124,7 @@ def update_address(address: Address, attrs: ReadOnlyAttrs, *, actor: str, at: da
     if changed := apply_changes(address, cleaned):
         address.save(update_fields=list(changed))
         touch_customer(customer)
-        record_event("customers/update", customer, actor=actor, at=at, changes={"addresses": [address.pk, address.pk]})
+        record_event("customers/update", customer, actor=actor, at=at)
     return address
 
 
@@ -207,4 +213,4 @@ def delete_addresses(customer: Customer, ids: Collection[int], *, actor: str, at
         customer.default_address = None
     touch_customer(customer, excluded_ids=requested_ids)
     Address.objects.filter(pk__in=requested_ids).delete()
-    record_event("customers/update", customer, actor=actor, at=at, changes={"addresses": [sorted(requested_ids), None]})
+    record_event("customers/update", customer, actor=actor, at=at)

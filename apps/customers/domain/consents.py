@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from apps.core.events.recording import record_event
+from apps.core.events.recording import build_changes, record_event
 from apps.core.i18n.messages import define_text
 from apps.core.timestamps import truncate_to_second
 from apps.core.types import Attrs, Errors
@@ -107,11 +107,18 @@ def set_consent(customer: Customer, channel: Channel, consent: Consent) -> list[
     return list(columns.values())
 
 
-def record_consent(customer: Customer, channel: Channel, *, actor: str, at: datetime, silent: bool = False) -> None:
-    """Add the current consent to the history and, unless ``silent``, record the event."""
+def record_consent(customer: Customer, channel: Channel, before: Consent | None, *, actor: str, at: datetime) -> None:
+    """Add the current consent to the history and record the event, unless ``before`` is None."""
     _change(customer, channel, actor, at).save(force_insert=True)
-    if not silent:
-        record_event(CHANNEL_DEFINITIONS[channel].topic, customer, actor=actor, at=at)
+    if before is None:
+        return
+    kind, consent = CHANNEL_DEFINITIONS[channel], get_consent(customer, channel)
+    changed = {column: (getattr(before, name), getattr(consent, name)) for name, column in kind.columns.items()}
+    changes = build_changes(
+        {column: pair for column, pair in changed.items() if pair[0] != pair[1]}, personal=Customer.personal_fields
+    )
+    # The other changes of the customer belong to the event about the customer.
+    record_event(kind.topic, customer, actor=actor, at=at, changes=changes, takes_row_changes=False)
 
 
 def record_initial_consents(consents: Sequence[tuple[Customer, Channel]], *, actor: str, at: datetime) -> None:

@@ -2,20 +2,17 @@
 
 import re
 import unicodedata
-from functools import partial
 
 import phonenumbers
 from django.core.exceptions import ValidationError
 from django.core.validators import EmailValidator
-from django.utils.encoding import punycode
 
+from apps.core.db.case_folding import MAX_EMAIL_KEY, build_email_key
 from apps.core.i18n.error_messages import INVALID
 from apps.core.types import Attrs, Errors
 
 _is_email = EmailValidator()
 _MAX_EMAIL = 255
-# The key can be longer than the email address, because international domains are stored in ASCII.
-MAX_EMAIL_KEY = 320
 _MAX_TYPED_PHONE = 50
 
 
@@ -35,37 +32,34 @@ def normalize_email(text: str) -> str:
     return email
 
 
-def build_email_key(email: str) -> str:
-    """Return the key for comparing email addresses: lower case, with the domain in ASCII."""
-    local, at, domain = email.rpartition("@")
-    folded = unicodedata.normalize("NFC", local.casefold())
-    try:
-        return f"{folded}{at}{punycode(domain).lower()}"
-    except UnicodeError:
-        return f"{folded}{at}{domain.casefold()}"
-
-
-def normalize_phone(text: str, country_code: str) -> str:
-    """Return a phone number as E.164. ``country_code`` is assumed for a number without a country prefix.
+def normalize_phone(text: str, *country_codes: str) -> str:
+    """Return a phone number as E.164. A number without a country prefix belongs to the first country that it fits.
 
     The length of the number must be valid in the country. The number need not be assigned, because numbering plans
     change faster than the library. For any other text, ``InvalidContact`` is raised.
     """
     if len(text) > _MAX_TYPED_PHONE or not re.search(r"\d", text):
         raise InvalidContact(text)
-    try:
-        number = phonenumbers.parse(text, country_code)
-    except phonenumbers.NumberParseException:
-        raise InvalidContact(text) from None
-    if not phonenumbers.is_possible_number(number):
-        raise InvalidContact(text)
-    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+    for country_code in dict.fromkeys(filter(None, country_codes)):
+        try:
+            number = phonenumbers.parse(text, country_code)
+        except phonenumbers.NumberParseException:
+            continue
+        if phonenumbers.is_possible_number(number):
+            return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+    raise InvalidContact(text)
 
 
-def clean_contacts(values: Attrs, country_code: str) -> Errors:
-    """Normalize ``email`` and ``phone`` in place and return the errors."""
+def clean_contacts(values: Attrs, *country_codes: str) -> Errors:
+    """Normalize ``email`` and ``phone`` in place and return the errors.
+
+    The country codes are those of ``normalize_phone``: the country of the address, and the country of the shop.
+    """
     errors: Errors = {}
-    normalize_own_phone = partial(normalize_phone, country_code=country_code)
+
+    def normalize_own_phone(text: str) -> str:
+        return normalize_phone(text, *country_codes)
+
     for field, normalize in (("email", normalize_email), ("phone", normalize_own_phone)):
         try:
             if values.get(field):

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import ProtectedError, RestrictedError
 from django.utils.translation import gettext as _
 
+from apps.core.db.case_folding import build_email_key
 from apps.core.db.id_sequences import reserve_ids
 from apps.core.events.recording import EventInput, apply_changes, record_event, record_events, record_secondary_events
 from apps.core.events.redaction import clear_copies
@@ -19,7 +20,6 @@ from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import ReadOnlyAttrs
 from apps.customers.domain import accounts, addresses, consents
 from apps.customers.domain.consents import Consent, apply_consent_change, get_consent
-from apps.customers.domain.contact_normalization import build_email_key
 from apps.customers.domain.fields import EDITABLE_FIELDS, IDENTIFYING_FIELDS, MARKS
 from apps.customers.domain.lookup import get_merged_ids, lock_customer
 from apps.customers.domain.search_columns import (
@@ -171,6 +171,7 @@ def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at:
     if errors:
         raise CustomerRefused(errors)
     before = {name: getattr(customer, name) for name in EDITABLE_FIELDS}
+    consents_before = {channel: get_consent(customer, channel) for channel in Channel}
     changes = apply_changes(
         customer,
         {name: cleaned[name] for name in EDITABLE_FIELDS if name in cleaned},
@@ -178,6 +179,8 @@ def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at:
     )
     changed = list(changes)
     columns = [*changed, *_update_derived_columns(customer, changed)]
+    if customer.verified_email != before["verified_email"]:
+        changes["verified_email"] = [before["verified_email"], customer.verified_email]
     # Compare before the reset, because an unchanged consent in the body was given for the old email or phone.
     changed_consents = {field: cleaned[field] for field in _find_changed_consents(customer, cleaned, at)}
     changed_channels = _reset_consents(customer, before, changed)
@@ -187,10 +190,11 @@ def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at:
     if columns:
         customer.save(update_fields=columns)
     for channel in changed_channels:
-        consents.record_consent(customer, channel, actor=actor, at=at)
+        consents.record_consent(customer, channel, consents_before[channel], actor=actor, at=at)
+    default_id = customer.default_address_id
     addresses_changed = "addresses" in cleaned and addresses.replace_addresses(customer, cleaned["addresses"], at)
-    if addresses_changed:
-        changes["addresses"] = [None, [row.pk for row in addresses.get_listed_addresses(customer).values()]]
+    if customer.default_address_id != default_id:
+        changes["default_address_id"] = [default_id, customer.default_address_id]
     if metafields.set_metafields(customer, cleaned["metafields"], actor=actor, at=at) or columns or addresses_changed:
         record_event("customers/update", customer, actor=actor, at=at, changes=changes)
     record_tag_changes([(customer, before["tags"])], actor=actor, at=at)

@@ -1,29 +1,32 @@
-"""Look up customers by email and phone, and lock them as aggregate roots.
+"""Look up customers and their tags, and lock them as aggregate roots.
 
 An email identifies a customer more reliably than a phone, which families and offices share.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
+from apps.core.db.case_folding import build_email_key
 from apps.core.db.row_locks import get_for_update
 from apps.core.events.models import Event
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import Message, define_message
 from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import ReadOnlyAttrs
 from apps.customers.domain.contact_normalization import (
     InvalidContact,
-    build_email_key,
     normalize_email,
     normalize_phone,
 )
 from apps.customers.domain.search_columns import get_address_texts, rebuild_search_columns
 from apps.customers.models import SEARCH_COLUMNS, Customer
+from apps.shops.domain.countries import get_country_code
 
 MERGE_TOPIC = "customers/merge"
 PURCHASING_SUMMARY = "customers/purchasing_summary"
@@ -46,6 +49,20 @@ def raise_if_being_erased(customer: Customer) -> None:
     """Refuse to change a locked customer during an erasure, which would miss data that is added now."""
     if customer.erasing_at is not None:
         raise BeingErased(_("is being erased. Try again when the personal data has been erased"))
+
+
+def list_tags(*, limit: int | None = None, popular: bool = False) -> list[str]:
+    """Return the distinct tags of the shop's customers, ignoring case, by name or, if ``popular``, by frequency."""
+    names: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    combinations = Customer.objects.exclude(tags="").values("tags").annotate(used=Count("pk")).order_by("tags")
+    for text, used in combinations.values_list("tags", "used").iterator():
+        for name in text.split(", "):
+            key = name.casefold()
+            names[key] = max(name, names.get(key, name))
+            counts[key] += used
+    keys = sorted(names, key=lambda key: (-counts[key] if popular else 0, key))
+    return [names[key] for key in keys[:limit]]
 
 
 def get_merged_ids(customer_id: int) -> list[int]:
@@ -104,21 +121,19 @@ class ContactMatch:
         return by_phone
 
 
-def get_contact_keys(*, email: object, phone: object) -> tuple[str, str]:
+def get_contact_keys(*, email: object, phone: object, address: ReadOnlyAttrs | None = None) -> tuple[str, str]:
     """Return the email key and the E.164 phone. A missing value is blank. If either value is invalid, both are blank.
 
-    Invalid values are reported later, when the customer is created.
+    ``address`` is the customer's address, which determines the country of a national phone number. Invalid values are
+    reported later, when the customer is created.
     """
+    countries = (get_country_code(address), get_current_shop().country_code)
     try:
         key = build_email_key(normalize_email(email)) if isinstance(email, str) and email else ""
-        number = normalize_phone(phone, get_current_shop().country_code) if isinstance(phone, str) and phone else ""
+        number = normalize_phone(phone, *countries) if isinstance(phone, str) and phone else ""
     except InvalidContact:
         return "", ""
     return key, number
-
-
-def find_by_contacts(*, email: object, phone: object) -> ContactMatch:
-    return find_all_by_contacts([get_contact_keys(email=email, phone=phone)])[0]
 
 
 def find_all_by_contacts(key_pairs: Sequence[tuple[str, str]], *, locked: bool = True) -> list[ContactMatch]:

@@ -230,13 +230,14 @@ def _combine(keep: Customer, other: Customer, choices: Choices, *, actor: str, a
         setattr(keep, name, value)
     columns = [*values, "default_address", *SEARCH_COLUMNS]
     changed_channels = [channel for channel, consent in new_consents.items() if consent != get_consent(keep, channel)]
+    consents_before = {channel: get_consent(keep, channel) for channel in changed_channels}
     for channel in changed_channels:
         columns += consents.set_consent(keep, channel, new_consents[channel])
     keep.default_address = default
     rebuild_search_columns(keep, get_address_texts(keep))
     keep.save(update_fields=columns)
     for channel in changed_channels:
-        consents.record_consent(keep, channel, actor=actor, at=at)
+        consents.record_consent(keep, channel, consents_before[channel], actor=actor, at=at)
     keep.merged_customer_id = merged_id
     message = _MERGED_MESSAGE(merged=merged_id, number=keep.pk)
     merge_change = {"merged_customer_id": [merged_id, keep.pk]}

@@ -18,8 +18,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from apps.core.db.row_locks import get_for_update
-from apps.core.events.recording import HIDDEN_VALUE, record_event
+from apps.core.events.recording import record_event
 from apps.core.events.redaction import redact_events
+from apps.core.events.values import HIDDEN_VALUE
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
 from apps.core.privacy import build_mention_filter, get_blank_values
@@ -182,7 +183,7 @@ def redact_customer(customer: Customer, *, actor: str, at: datetime, job: Job | 
     customer.erasing_at = None
     customer.save()
     for channel in Channel:
-        consents.record_consent(customer, channel, actor=actor, at=at, silent=True)
+        consents.record_consent(customer, channel, None, actor=actor, at=at)
     Address.objects.filter(customer=customer).delete()
     Invitation.objects.filter(customer=customer).delete()
     _erase_records(customer)

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from django.db.models import Q
 
+from apps.core.db.case_folding import build_email_key
 from apps.core.db.sort_tables import add_shop_condition
 from apps.core.search_query import Comparator, Kind, Term
 from apps.core.search_query.database import MATCH_NOTHING, SearchFields
 from apps.core.search_query.fields import Boolean, Choice, Integer, InvalidValueError, Number, SearchField, Timestamp
-from apps.customers.domain.contact_normalization import build_email_key
 from apps.customers.domain.fields import MARKS, FieldMark
 from apps.customers.domain.lookup import match_email
 from apps.customers.domain.search_columns import (

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.db import models
 
+from apps.core.db.case_folding import build_email_key
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK, TAKEN, too_long, too_short
 from apps.core.i18n.messages import define_text
@@ -15,11 +16,12 @@ from apps.core.types import Attrs, Errors, ReadOnlyAttrs
 from apps.customers.domain import consents
 from apps.customers.domain.addresses import clean_addresses
 from apps.customers.domain.consents import Consent, get_consent
-from apps.customers.domain.contact_normalization import build_email_key, clean_contacts
+from apps.customers.domain.contact_normalization import clean_contacts
 from apps.customers.domain.fields import EDITABLE_FIELDS
 from apps.customers.domain.lookup import match_email, match_phone
 from apps.customers.models import ConsentState, Customer, OptInLevel
 from apps.metafields.domain.write import BadMetafields, MetafieldInput, validate_metafields
+from apps.shops.domain.countries import get_country_code
 
 NAME_REQUIRED = define_text("customers.name_required", "must have a name or email address")
 TEXT_COLUMNS = tuple(
@@ -46,7 +48,7 @@ def clean_customer(
     """
     cleaned = {name: value for name, value in attrs.items() if not (name in TEXT_COLUMNS and value is None)}
     cleaned |= {name: "" for name in TEXT_COLUMNS if name in attrs and attrs[name] is None}
-    errors: Errors = clean_contacts(cleaned, shop.country_code)
+    errors: Errors = clean_contacts(cleaned, _get_address_country(cleaned, customer), shop.country_code)
     _require_name(cleaned, errors, customer)
     _clean_consents(cleaned, errors, customer, at)
     _clean_metafields(cleaned, errors)
@@ -61,6 +63,16 @@ def clean_customer(
             cleaned["addresses"], address_errors = clean_addresses(address_values or (), customer)
             errors |= address_errors
     return cleaned, errors
+
+
+def _get_address_country(values: ReadOnlyAttrs, customer: Customer | None) -> str:
+    """Return the country of the given addresses or of the default address, in which a national phone number is read."""
+    if not values.get("phone"):
+        return ""
+    given = (get_country_code(address) for address in values.get("addresses") or ())
+    if code := next(filter(None, given), ""):
+        return code
+    return customer.default_address.country_code if customer and customer.default_address else ""
 
 
 def find_taken_contacts(values: ReadOnlyAttrs, *, customer: Customer | None = None) -> Errors:

@@ -31,6 +31,7 @@ class Address(ShopOwned):
     zip = _text(gettext_lazy("postal code"))
     phone = _text(gettext_lazy("phone"))
 
+    history_owners = ("customer",)
     personal_fields = (
         "first_name",
         "last_name",

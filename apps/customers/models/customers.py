@@ -107,6 +107,7 @@ class Customer(ShopOwned):
     erasing_at = models.DateTimeField(null=True, blank=True, editable=False)
     version = VersionField()
 
+    unrecorded_fields = SEARCH_COLUMNS
     personal_fields = (
         "first_name",
         "last_name",
