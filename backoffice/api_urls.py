@@ -6,15 +6,12 @@ from apps.catalog.urls import image_urlpatterns
 from apps.core.rest.openapi import views
 from apps.core.rest.routing import VersionedResolver, api_path
 from apps.shops.api.oauth import issue_access_token
-from apps.shops.api.views import AccessScopeView, CurrencyView, InstallationView, ShopView, not_found
+from apps.shops.api.views import AccessScopeView, InstallationView, not_found
 
 resources: list[URLPattern | URLResolver] = [
-    api_path("shop.json", ShopView, get="retrieve"),
-    api_path("currencies.json", CurrencyView, get="list"),
-    # Public client libraries require exactly this path.
-    api_path("api_permissions/current.json", InstallationView, delete="destroy"),
     path("openapi.json", views.openapi_document, name="openapi"),
     path("", include("apps.core.graphql.urls")),
+    path("", include("apps.shops.urls")),
     path("", include("apps.staff.urls")),
     path("", include("apps.metafields.urls")),
     path("", include("apps.webhooks.urls")),

@@ -37,7 +37,9 @@ _FILESYSTEM_OPTIONS = {
     "store_processed": False,
 }
 # A request waits for a message to be sent, so it gives up quickly. Workers and the scheduler are more patient.
-_REDIS_OPTIONS = {"visibility_timeout": 7200, "socket_timeout": 0.15, "socket_connect_timeout": 0.15}
+CONNECT_SECONDS, _PATIENT_CONNECT_SECONDS = 0.5, 2
+REDIS_TIMEOUTS = {"socket_timeout": 0.15, "socket_connect_timeout": 0.15}
+_REDIS_OPTIONS = {"visibility_timeout": 7200, **REDIS_TIMEOUTS}
 _PATIENT_REDIS_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 2}
 
 app = Celery("backoffice", set_as_current=True)
@@ -47,7 +49,7 @@ app.conf.update(
     # Retry forever, because a worker that gives up would have to be restarted by hand.
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
-    broker_connection_timeout=2,
+    broker_connection_timeout=CONNECT_SECONDS,
     broker_transport_options={
         # Publish only once, so that a broker that is down does not delay writers.
         "max_retries": 0,
@@ -98,6 +100,7 @@ def _stop_pool_once(sender: Any, **_: object) -> None:
 @celeryd_init.connect
 @beat_init.connect
 def _use_patient_connections(**_: object) -> None:
+    app.conf.broker_connection_timeout = _PATIENT_CONNECT_SECONDS
     if settings.BROKER_URL.startswith("redis"):
         app.conf.broker_transport_options = {**app.conf.broker_transport_options, **_PATIENT_REDIS_OPTIONS}
 

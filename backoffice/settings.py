@@ -58,7 +58,7 @@ BRAND = env.get_text("BACKOFFICE_BRAND", "platform").lower()
 if not (BRAND.isascii() and BRAND.isalpha()):
     raise ImproperlyConfigured(f"BACKOFFICE_BRAND must be one word of the letters A to Z, not {BRAND!r}.")
 
-API_VERSIONS = ("2024-10", "2025-01", "2025-04", "2025-07", "2025-10", "2026-01", "2026-04", "2026-07")
+API_VERSIONS = ("2024-10", "2025-01", "2025-04", "2025-07", "2025-10", "2026-01", "2026-04", "2026-07", "2026-10")
 API_BODY_LIMIT = 1024 * 1024
 API_UPLOAD_BODY_LIMIT = 30 * 1024 * 1024
 API_RENDER_CACHE_BYTES = env.get_integer("BACKOFFICE_RENDER_CACHE_MB", 48) * 1024 * 1024
@@ -126,6 +126,9 @@ WEBHOOK_DELETE_FAILING = env.get_flag("BACKOFFICE_WEBHOOK_DELETE_FAILING", defau
 # Endpoints that do not use HTTPS: the message brokers, keyed by name, and a flag that enables Amazon EventBridge.
 WEBHOOK_BROKERS = env.get_brokers("BACKOFFICE_WEBHOOK_BROKERS")
 WEBHOOK_EVENTBRIDGE = env.get_flag("BACKOFFICE_WEBHOOK_EVENTBRIDGE", default=False)
+
+# More fonts for PDF documents, for scripts that the bundled fonts lack.
+DOCUMENT_FONTS = env.get_fonts("BACKOFFICE_DOCUMENT_FONTS")
 
 # The maximum number of active locations of a shop.
 LOCATION_LIMIT = env.get_integer("BACKOFFICE_LOCATION_LIMIT", 200, least=1)
@@ -196,6 +199,7 @@ INSTALLED_APPS = [
     "apps.refunds",
     "apps.payments",
     "apps.imports_exports",
+    "apps.documents",
     "apps.bulk_edits",
     "apps.backups",
     "apps.demo",
@@ -250,6 +254,7 @@ TEMPLATES = [
                 "apps.core.admin.templatetags.dates",
                 "apps.core.admin.templatetags.menu",
                 "apps.core.admin.templatetags.messages",
+                "apps.core.admin.templatetags.workers",
             ],
             "context_processors": [
                 "django.template.context_processors.request",

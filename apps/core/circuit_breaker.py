@@ -4,6 +4,7 @@ After a call has failed, all calls fail at once for a pause. After the pause, on
 threads fail at once until this attempt has succeeded.
 """
 
+import threading
 import time
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -23,6 +24,7 @@ class CircuitBreaker:
         self._pause_seconds, self._failures = pause_seconds, failures
         # The end of the pause on the monotonic clock, or 0 if there is no pause.
         self._open_until = 0.0
+        self._lock = threading.Lock()
 
     def call(self, function: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
         """Call the function of the service. Its exceptions are raised again.
@@ -31,10 +33,7 @@ class CircuitBreaker:
             CircuitOpen: The service has just failed.
         """
         if self._open_until:
-            if time.monotonic() < self._open_until:
-                raise CircuitOpen
-            # Extend the pause first, so that no other thread tries at the same time.
-            self._open_until = time.monotonic() + self._pause_seconds
+            self._claim_attempt()
         try:
             result = function(*args, **options)
         except self._failures:
@@ -45,3 +44,11 @@ class CircuitBreaker:
             raise
         self._open_until = 0.0
         return result
+
+    def _claim_attempt(self) -> None:
+        """Extend the pause before an attempt, so that no other thread tries at the same time."""
+        with self._lock:
+            if time.monotonic() < self._open_until:
+                raise CircuitOpen
+            if self._open_until:
+                self._open_until = time.monotonic() + self._pause_seconds

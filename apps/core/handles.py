@@ -8,6 +8,7 @@ the lowest unused number, but the caller must prevent concurrent inserts.
 import re
 import secrets
 import string
+import unicodedata
 from collections.abc import Collection
 
 from django.db import IntegrityError, models, transaction
@@ -25,8 +26,16 @@ _POWERS = tuple(2**exponent for exponent in range(32))
 
 def normalize_handle(text: str) -> str:
     """Return a given handle in lower case. A handle that a URL can't contain is converted like a title."""
-    handle = text.strip().lower()
+    handle = fold_handle(text)
     return handle if is_usable(handle) else slugify_text(text)
+
+
+def fold_handle(text: str) -> str:
+    """Return a handle in lower case and in Unicode's composed form, so that equal-looking handles are equal.
+
+    The lower case of ``İ`` is an ``i`` with a combining dot, which is removed.
+    """
+    return unicodedata.normalize("NFC", text.strip().lower().replace("i\N{COMBINING DOT ABOVE}", "i"))
 
 
 def is_usable(handle: str) -> bool:

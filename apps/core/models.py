@@ -1,7 +1,7 @@
 """Base models with timestamps, and a version field for aggregate roots."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
@@ -11,7 +11,7 @@ from django.utils.encoding import force_str
 from django.utils.translation import gettext_lazy
 from django_scopes import ScopedManager
 
-from apps.core.db import prepared_sql
+from apps.core.db import prepared_sql, row_changes
 from apps.core.db.case_folding import get_folded_columns
 
 M = TypeVar("M", bound=models.Model)
@@ -46,9 +46,11 @@ def get_column_values(row: models.Model) -> dict[str, object]:
 def delete_rows(rows: Sequence[models.Model]) -> None:
     """Delete loaded rows of one model, with their dependent rows. A queryset would load the rows a second time."""
     if rows:
+        deletions = row_changes.build_deletions(rows)
         collector = Collector(using=rows[0]._state.db or DEFAULT_DB_ALIAS, origin=rows[0])
         collector.collect(rows)
         collector.delete()
+        row_changes.note_deleted(deletions)
 
 
 class TimestampedQuerySet(models.QuerySet[M]):
@@ -62,14 +64,35 @@ class TimestampedQuerySet(models.QuerySet[M]):
                     message = f"{name} has a case-folded copy, so the value must be a text, not an expression"
                     raise TypeError(message)
                 kwargs[copy.name] = copy.fold_value(kwargs[name])
+        values = dict(kwargs)
         names = {field.name for field in self.model._meta.concrete_fields}
         if "updated_at" in names:
             kwargs.setdefault("updated_at", timezone.now())
         if "version" in names:
             kwargs.setdefault("version", create_version())
-        return super().update(**kwargs)
+        parts = row_changes.read_before_update(self, values)
+        count = super().update(**kwargs)
+        row_changes.note_updated(parts, values)
+        return count
 
     update.alters_data = True  # type: ignore[attr-defined]
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        deletions = row_changes.read_before_deletion(self)
+        result = super().delete()
+        row_changes.note_deleted(deletions)
+        return result
+
+    delete.alters_data = True  # type: ignore[attr-defined]
+    delete.queryset_only = True  # type: ignore[attr-defined]
+
+    def bulk_create(self, objs: Iterable[M], *args: Any, **kwargs: Any) -> list[M]:
+        rows = super().bulk_create(objs, *args, **kwargs)
+        if not any(kwargs.get(name) for name in ("ignore_conflicts", "update_conflicts")):
+            row_changes.note_created(rows)
+        return rows
+
+    bulk_create.alters_data = True  # type: ignore[attr-defined]
 
     def bulk_update(self, objs: Iterable[M], fields: Iterable[str], batch_size: int | None = None) -> int:
         """Update columns of rows to plain values, with their case-folded copies. ``batch_size`` is ignored.
@@ -97,6 +120,7 @@ class TimestampedQuerySet(models.QuerySet[M]):
         ]
         with transaction.atomic(using=self.db, savepoint=False), connection.cursor() as cursor:
             cursor.executemany(statement, values)
+        row_changes.note_saved(rows, names)
         return len(rows)
 
     bulk_update.alters_data = True  # type: ignore[attr-defined]
@@ -138,6 +162,10 @@ class Timestamped(models.Model):
 
     personal_fields: ClassVar[tuple[str, ...]] = ()
     non_personal_fields: ClassVar[tuple[str, ...]] = ()
+    # The foreign keys to rows with a history that also shows the changes of this row.
+    history_owners: ClassVar[tuple[str, ...]] = ()
+    # Columns with changes that the history does not show, because Backoffice calculates the values from other columns.
+    unrecorded_fields: ClassVar[tuple[str, ...]] = ()
 
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
@@ -156,7 +184,31 @@ class Timestamped(models.Model):
             own = {field.name for field in self._meta.concrete_fields}
             copies = {copy.name for name, copy in get_folded_columns(type(self)).items() if name in fields}
             kwargs["update_fields"] = {*fields, *({"updated_at", "version"} & own), *copies}
+        is_new = self._state.adding
         super().save(**kwargs)
+        if is_new:
+            row_changes.note_created([self])
+        else:
+            row_changes.note_saved([self], kwargs.get("update_fields"))
+
+    def delete(self, using: Any = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
+        deletions = row_changes.build_deletions([self])
+        result = super().delete(using, keep_parents)
+        row_changes.note_deleted(deletions)
+        return result
+
+    @classmethod
+    def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **options: Any) -> Self:
+        row = super().from_db(db, field_names, values, **options)
+        row_changes.remember_stored_values(row, field_names, values)
+        return row
+
+    def refresh_from_db(
+        self, using: str | None = None, fields: Iterable[str] | None = None, from_queryset: Any = None
+    ) -> None:
+        names = None if fields is None else list(fields)
+        super().refresh_from_db(using, names, from_queryset)
+        row_changes.remember_refreshed_values(self, names)
 
     def _do_insert(
         self,

@@ -122,7 +122,7 @@ def split_first(amount: Decimal, parts: Sequence[Decimal], currency: str) -> lis
     if amount == total:
         return list(parts)
     for part in parts:
-        shares.append(round_money(rest * part / total, currency) if total else rest)
+        shares.append(round_money(rest * part / total if total else rest, currency))
         rest -= shares[-1]
         total -= part
     return shares

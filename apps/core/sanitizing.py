@@ -66,4 +66,7 @@ class SafeCsvWriter:
 
     def write(self, row: Mapping[str, object]) -> None:
         """Write a row. Missing columns are blank."""
-        self._writer.writerow([escape_formula(row.get(name)) for name in self._columns])
+        self.write_cells(map(row.get, self._columns))
+
+    def write_cells(self, cells: Iterable[object]) -> None:
+        self._writer.writerow(map(escape_formula, cells))

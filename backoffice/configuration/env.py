@@ -110,6 +110,21 @@ def get_list(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in get_text(name, default).split(",") if word.strip()]
 
 
+def get_fonts(name: str) -> list[str]:
+    """Return the paths of font files from a comma-separated list."""
+
+    def is_font(path: str) -> bool:
+        return Path(path).suffix.lower() in {".ttf", ".otf"} and Path(path).is_file()
+
+    return _parse(
+        name,
+        lambda _: get_list(name),
+        [],
+        "a list of existing .ttf or .otf files",
+        is_valid=lambda paths: all(map(is_font, paths)),
+    )
+
+
 def get_choice(name: str, default: str, among: Collection[str]) -> str:
     """Return the value of a variable if it is one of the choices, ignoring case."""
     return _parse(name, str.upper, default, f"one of {', '.join(among)}", is_valid=lambda value: value in among)

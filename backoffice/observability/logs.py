@@ -118,6 +118,9 @@ def get_logging_settings(level: str, form: str = "LINE") -> dict[str, object]:
             # Log only server errors, because client errors need no attention.
             "django.request": {"level": "ERROR"},
             "django.security.DisallowedHost": {"level": "ERROR"},
+            # These libraries log each step of writing a PDF file.
+            "fontTools": {"level": "WARNING"},
+            "fpdf": {"level": "WARNING"},
             # A separate setting enables the access log, independently of the level.
             "backoffice.access": {"level": "INFO"},
         },

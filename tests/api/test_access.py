@@ -21,8 +21,8 @@ def test_writing_any_resource_writes_the_shops_own_metafields(client_with: Clien
 
 
 def test_the_host_of_another_shop_is_rejected(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
-    own = api.http.get("/admin/api/2026-07/shop.json", headers={"Host": shop.domain})
-    foreign = api.http.get("/admin/api/2026-07/shop.json", headers={"Host": other_shop.domain})
+    own = api.http.get("/admin/api/2026-10/shop.json", headers={"Host": shop.domain})
+    foreign = api.http.get("/admin/api/2026-10/shop.json", headers={"Host": other_shop.domain})
 
     assert own.status_code == 200
     assert foreign.status_code == 401

@@ -31,8 +31,8 @@ def test_a_second_wrapper_is_400(api: ApiClient) -> None:
     [
         ("2023-01", "2024-10"),
         ("2025-02", "2025-01"),
-        ("2026-07", "2026-07"),
-        ("latest", "2026-07"),
+        ("2026-10", "2026-10"),
+        ("latest", "2026-10"),
         ("unstable", "unstable"),
     ],
 )
@@ -70,9 +70,9 @@ def test_newest_version_serves_later_ones_up_to_the_current_quarter(
 @pytest.mark.parametrize(
     "path",
     [
-        *("/2099-01/shop.json", "/2026-13/shop.json", "/abc/shop.json", "//shop.json", "/2026-07/shop"),
-        *("/2026-07/shop.xml", "/2026-07//shop.json", "/2026-07/SHOP.json", "/2026-07/", "/2026-07", "/", ""),
-        *("/2026-07/../shop.json", "/2026-07/shop.json/"),
+        *("/2099-01/shop.json", "/2026-13/shop.json", "/abc/shop.json", "//shop.json", "/2026-10/shop"),
+        *("/2026-10/shop.xml", "/2026-10//shop.json", "/2026-10/SHOP.json", "/2026-10/", "/2026-10", "/", ""),
+        *("/2026-10/../shop.json", "/2026-10/shop.json/"),
     ],
 )
 def test_paths_that_are_no_route_are_404_in_json(api: ApiClient, path: str) -> None:
@@ -84,7 +84,7 @@ def test_paths_that_are_no_route_are_404_in_json(api: ApiClient, path: str) -> N
 
 @pytest.mark.parametrize(("name", "value", "status"), [("Host", "evil.example", 400), ("Accept", "text/html", 406)])
 def test_a_bad_host_is_400_in_json(api: ApiClient, name: str, value: str, status: int) -> None:
-    assert_refusal(api.http.get("/admin/api/2026-07/shop.json", headers={name: value}), status)
+    assert_refusal(api.http.get("/admin/api/2026-10/shop.json", headers={name: value}), status)
 
 
 def test_headers_of_proxies_change_nothing(api: ApiClient) -> None:

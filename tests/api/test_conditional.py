@@ -87,7 +87,7 @@ def test_a_tag_is_the_same_in_every_process() -> None:
     """Compare tags under two hash seeds, because the iteration order of sets differs between processes."""
     program = (
         "from types import SimpleNamespace as N; import django; django.setup(); "
-        "from apps.core.rest.viewsets import ShopViewSet as V; v = V(); v.plural = 'things'; v.version = '2026-07'; "
+        "from apps.core.rest.viewsets import ShopViewSet as V; v = V(); v.plural = 'things'; v.version = '2026-10'; "
         "v.access = N(shop=N(pk=1, version=2)); v.requested_fields = frozenset('abcdefgh'); "
         "V.context = N(currencies=frozenset('ijklm')); print(v._build_etag(3, 4))"
     )
@@ -126,7 +126,7 @@ def test_pages_that_are_requested_again_are_cached_until_a_row_changes(
 
 def test_rare_sets_of_fields_leave_no_compiled_code_behind(api: ApiClient, tag: ScriptTag) -> None:
     api.get("script_tags.json", fields="id,cache")
-    plan = weakref.ref(get_read_plan(ScriptTagSerializer, "2026-07", frozenset({"id", "cache"})))
+    plan = weakref.ref(get_read_plan(ScriptTagSerializer, "2026-10", frozenset({"id", "cache"})))
 
     get_read_plan.cache_clear()
     gc.collect()
@@ -193,7 +193,7 @@ def test_responses_without_a_validator_are_not_stored(api: ApiClient, path: str)
         api.get("script_tags.json", limit="x"),
         api.post("graphql.json", {"query": "{ shop { id } }"}),
         api.http.get(api.path(path), headers={"X-Platform-Access-Token": "bko_none"}),
-        api.http.get("/admin/api/2026-07/nothing.json"),
+        api.http.get("/admin/api/2026-10/nothing.json"),
     ]
 
     assert {response["Cache-Control"] for response in responses} == {"no-store"}

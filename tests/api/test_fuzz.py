@@ -41,7 +41,7 @@ _COMMON: Attrs = {
     "database": None,
 }
 SHORT = settings(max_examples=150, derandomize=True, **_COMMON)
-LONG = settings(max_examples=scale_for_soak(100_000), **_COMMON)
+LONG = settings(max_examples=scale_for_soak(100_000), derandomize=False, **_COMMON)
 BOTH = pytest.mark.parametrize(
     "how",
     [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=[pytest.mark.soak, pytest.mark.timeout(0)])],
@@ -138,7 +138,7 @@ def test_an_archive_is_unpacked_or_refused(how: settings) -> None:
 def test_a_link_header_is_one_line_that_says_what_was_asked(how: settings) -> None:
     def target(fields: str) -> None:
         header = keyset_pagination.build_link_header(
-            "/admin/api/2026-07/x.json", {"next": make_page_token()}, limit=5, fields=fields
+            "/admin/api/2026-10/x.json", {"next": make_page_token()}, limit=5, fields=fields
         )
 
         assert header.isascii()

@@ -25,7 +25,7 @@ class WsgiResponse:
         chunks = application(
             {
                 "REQUEST_METHOD": "POST",
-                "PATH_INFO": "/admin/api/2026-07/script_tags.json",
+                "PATH_INFO": "/admin/api/2026-10/script_tags.json",
                 "QUERY_STRING": "",
                 "SERVER_NAME": "127.0.0.1",
                 "SERVER_PORT": "8000",
@@ -112,7 +112,7 @@ def test_encoded_bodies_and_wrong_lengths_are_refused(send: partial[WsgiResponse
 
 
 @pytest.mark.parametrize(
-    "path", ["//admin/api/2026-07/shop.json", "/admin//api/x.json", "///admin/api", "/admin/api//"]
+    "path", ["//admin/api/2026-10/shop.json", "/admin//api/x.json", "///admin/api", "/admin/api//"]
 )
 def test_doubled_slashes_make_no_page_of_the_interface(path: str) -> None:
     response = WsgiResponse(REQUEST_METHOD="GET", PATH_INFO=path, CONTENT_LENGTH="", body=b"")

@@ -7,7 +7,7 @@ PAGES = (
     "/schemas/wallet-pay/",
     "/schemas/wallet-pay/2026-04-08/schema.json",
     "/docs/",
-    "/docs/api/2026-07/",
+    "/docs/api/2026-10/",
     "/docs/api/errors/",
     "/content/images/1000001/0123456789abcdef0123456789abcdef/a.png",
 )

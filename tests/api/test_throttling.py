@@ -10,12 +10,13 @@ import pytest
 from pytest_django import Settings
 from time_machine import TimeMachineFixture
 
+from apps.core.cache import redis_client
 from apps.core.rest.requests import throttling
 from apps.core.rest.requests.file_buckets import FileBucketStore
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import all_shops_scope
 from tests.support.api_client import ApiClient, ClientWith
-from tests.support.servers.live import find_free_port
+from tests.support.servers.ports import find_free_port
 
 pytestmark = pytest.mark.usefixtures("rate_limited")
 
@@ -112,7 +113,8 @@ def test_a_full_neighbourhood_gives_up_its_oldest_bucket(tmp_path: Path) -> None
 
 
 @pytest.mark.broker
-def test_redis_counts_by_its_own_clock(redis_url: str) -> None:
+def test_redis_counts_by_its_own_clock(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis_client, "TIMEOUTS", {"socket_timeout": 5, "socket_connect_timeout": 5})
     buckets = throttling.RedisBucketStore(redis_url)
     key = f"test-of-the-bucket-{uuid.uuid4().hex}"
     hour, now = 3600, time.time()

@@ -10,7 +10,7 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
 from django.test import Client
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -20,6 +20,8 @@ from tests.support import factories, services
 from tests.support.browser.pages import BrowserPage, Open
 
 CHROMIUM = services.find_chromium() or ""
+# Actions wait as long.
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="session")

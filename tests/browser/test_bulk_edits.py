@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from apps.catalog.models import Product, Variant
 from tests.support.browser.full_shop import run_jobs
-from tests.support.browser.pages import BrowserPage
+from tests.support.browser.pages import BrowserPage, open_list_menu
 from tests.support.factories.catalog import make_product
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -26,7 +26,7 @@ def test_prices_are_changed_and_restored(window: BrowserPage, axe: None) -> None
     page = window.go("catalog_product_changelist")
 
     page.get_by_label("Select all objects on this page").check()
-    page.get_by_role("button", name="Edit selected…").click()
+    page.get_by_role("button", name="Edit…").click()
     amount = page.get_by_label("Price: value", exact=True)
     expect(amount).to_be_focused()
     page.get_by_label("Price: method", exact=True).select_option(label="Change by amount")
@@ -71,6 +71,7 @@ def test_filtered_rows_are_edited_by_keyboard(window: BrowserPage) -> None:
     page = window.go("catalog_product_changelist")
 
     page.goto(f"{page.url}?status__exact=draft")
+    open_list_menu(page)
     page.get_by_role("button", name="Edit all 3 in this list…").press("Enter")
     # The list's filter "By vendor" would also match the label "Vendor".
     expect(page.get_by_label("By vendor")).to_have_count(0)
@@ -89,6 +90,7 @@ def test_an_empty_form_asks_for_the_change(window: BrowserPage) -> None:
     make_product("Mug")
     page = window.go("catalog_product_changelist")
 
+    open_list_menu(page)
     page.get_by_role("button", name="Edit all 1 in this list…").click()
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_text("Enter at least one change.")).to_be_visible()

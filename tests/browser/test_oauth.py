@@ -26,7 +26,8 @@ from tests.support import factories, services
 from tests.support.api_client import VERSION
 from tests.support.browser.pages import AXE, TAGS
 from tests.support.factories.catalog import make_product
-from tests.support.servers.live import LiveServer, find_free_port, get_database_url, stop_process
+from tests.support.servers.live import LiveServer, get_database_url, stop_process
+from tests.support.servers.ports import find_free_port
 from tests.support.timing import wait_until
 from tests.support.types import Json
 

@@ -13,14 +13,15 @@ from apps.content.models import Article, MobilePlatformApplication
 from apps.core.admin.reverse import get_panel_url
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop, User
+from apps.documents.domain.issue import issue_invoice
 from apps.imports_exports.models import Export, Import
 from apps.orders.models import Order
 from tests.support.browser.full_shop import create_app_rows, get_pages
 from tests.support.browser.pages import Open
 from tests.support.factories.catalog import make_custom, make_product, make_smart
-from tests.support.factories.content import make_store_file
+from tests.support.factories.content import make_comment, make_page, make_policy, make_redirect, make_store_file
 from tests.support.factories.customers import make_customer
-from tests.support.factories.inventory import make_item, make_location, set_stock
+from tests.support.factories.inventory import make_item, make_location, make_receipt, make_transfer, set_stock
 from tests.support.factories.orders import make_order
 from tests.support.panel.admin_urls import TABLE
 
@@ -28,7 +29,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 LONG = "Schokoladenfabrikation " * 11
 # Screens without a table.
-SCREENS_WITHOUT_TABLE = {"shops_shop_changelist", "content_theme_changelist", "inventory_inventoryitem_changelist"}
+SCREENS_WITHOUT_TABLE = {
+    *("shops_shop_changelist", "content_theme_changelist", "inventory_inventoryitem_changelist"),
+    "documents_documentsettings_changelist",
+}
 LISTS = [name for name in TABLE if name.endswith("_changelist") and name not in SCREENS_WITHOUT_TABLE]
 # Return the number of lines, the height and the cut-off statuses of each row.
 ROWS = """() => [...document.querySelectorAll("#result_list tbody tr.data-row")].map((row) => {
@@ -66,7 +70,15 @@ def create_long_rows(shop: Shop, user: User) -> None:
         Article.objects.create(shop=shop, blog=blog, title=title, author=title, tags=title, handle=title[:20])
     MobilePlatformApplication.objects.create(shop=shop, platform="ios", application_id="A1B2C3D4E5.example.app")
     make_store_file(f"{'c' * 200}.png")
-    set_stock(make_item(shop, sku="D" * 255), make_location(shop, name=LONG.strip()), 1_000_000)
+    make_page(title=LONG.strip(), author=LONG.strip())
+    make_redirect("/" + "old/" * 60, "/" + "new/" * 60)
+    make_policy()
+    make_comment(author=LONG[:100], body=LONG * 3)
+    item, location = make_item(shop, sku="D" * 255), make_location(shop, name=LONG.strip())
+    set_stock(item, location, 1_000_000)
+    make_receipt(item, note=LONG.strip())
+    make_transfer(item, location, note=LONG.strip())
+    issue_invoice(make_order(shop), actor="system", at=now)
     Export.objects.create(shop=shop, kind="orders", format="csv", user=user, expires_at=now + timedelta(days=2))
     Import.objects.create(shop=shop, name=f"{LONG.strip()[:250]}.csv", format="csv", actor="system", problem=LONG)
     operations = {"vendor": LONG.strip()}

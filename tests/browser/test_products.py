@@ -11,7 +11,7 @@ from apps.catalog.models import Product, ProductImage, Variant
 from apps.content.models import Theme
 from apps.core.tenancy.models import Shop, User
 from tests.support.browser.full_shop import run_jobs
-from tests.support.browser.pages import BrowserPage, Open
+from tests.support.browser.pages import BrowserPage, Open, open_list_menu
 from tests.support.factories.catalog import PNG, make_custom, make_image, make_product
 from tests.support.factories.inventory import make_location
 
@@ -124,6 +124,31 @@ def test_a_refused_product_comes_back_as_it_was(window: BrowserPage) -> None:
     expect(page.get_by_label("Title", exact=False).first).to_be_focused()
 
 
+def test_a_new_product_is_complete_after_the_back_button(window: BrowserPage) -> None:
+    page = window.go("catalog_product_add")
+    page.get_by_label("Title", exact=False).first.fill("Shirt")
+    type_option(page, 1, "Size", "S", "M")
+    page.get_by_role("button", name="Add another option").click()
+    type_option(page, 2, "Color", "Red", "Blue")
+    page.get_by_label("Price, M / Blue", exact=True).fill("9,90")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url("**/catalog/product/")
+
+    page.go_back()
+    expect(page.get_by_text("Your input is still here.")).to_be_visible()
+    expect(page.get_by_label("Price, M / Blue", exact=True)).to_have_value("9,90")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url("**/catalog/product/")
+    page.get_by_role("link", name="Add product").first.click()
+
+    expect(page.get_by_label("Name of option 1", exact=True)).to_have_value("")
+    variants = Variant.objects.order_by("product", "position").values_list("title", "price")
+    titles = ["S / Red", "S / Blue", "M / Red", "M / Blue"]
+    expected = [(title, "9.90" if title == "M / Blue" else "0.00") for title in titles]
+    assert [(title, f"{price:.2f}") for title, price in variants] == expected * 2
+    assert window.problems == []
+
+
 def test_frequent_fields_need_no_scrolling(logged_in_page: Open, committed_shop: Shop, owner: User, axe: None) -> None:
     for name in ("Main Street store", "Harbor warehouse"):
         make_location(committed_shop, name=name)
@@ -197,6 +222,7 @@ BROKEN = """() => [...document.querySelectorAll('.bo-table td')].filter(cell => 
 
 
 def upload_file(page: Page) -> None:
+    open_list_menu(page)
     page.get_by_role("link", name="Import…").click()
     file = {"name": "products.csv", "mimeType": "text/csv", "buffer": TABLE.encode()}
     page.get_by_label("File", exact=True).set_input_files(file)  # type: ignore[arg-type]

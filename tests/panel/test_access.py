@@ -60,7 +60,8 @@ def get_state() -> JsonObject:
 
 def find_links(page: Response) -> dict[str, str]:
     """Return the panel pages that a page links to, as URLs by URL name."""
-    text = "" if page.streaming else html.unescape(page.content.decode())
+    is_html = not page.streaming and "html" in page.headers.get("Content-Type", "")
+    text = html.unescape(page.content.decode()) if is_html else ""
     matching_links = {
         urljoin(page.request["PATH_INFO"], link) for link in re.findall(r'<a\b[^>]*?\bhref="([^"#]+)', text)
     }

@@ -25,6 +25,9 @@ OWN = {
     "content_theme",
     "staff_membership",
     "fulfillment_fulfillmentservice",
+    # Their forms are tested in test_receipts.py and test_transfers.py.
+    "inventory_stockreceipt",
+    "inventory_stocktransfer",
 }
 
 

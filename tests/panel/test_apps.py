@@ -24,7 +24,7 @@ TOKEN = re.compile(r"bko_[\w-]{43}")
 
 def get_api_status(token: str) -> int:
     headers = {"X-Platform-Access-Token": token}
-    return Client(headers=headers).get("/admin/api/2026-07/shop.json").status_code
+    return Client(headers=headers).get("/admin/api/2026-10/shop.json").status_code
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def test_a_picture_that_is_none_comes_back_on_the_form(product_client: Panel) ->
     response = product_client.post(ADD, **COLLECTION, picture=picture)
 
     assert response.status_code == 200
-    assert "Image is invalid." in response.content.decode()
+    assert "Image must be in one of the formats PNG, JPEG, GIF, WebP, AVIF." in response.content.decode()
 
 
 def test_members_are_found_added_ordered_and_removed(product_client: Panel) -> None:

@@ -1,4 +1,7 @@
+import io
 import re
+import unicodedata
+import zipfile
 from datetime import UTC, datetime
 from typing import Any
 
@@ -263,6 +266,52 @@ def test_a_theme_is_downloaded_as_an_archive(panel: Panel, draft: Theme) -> None
     assert read_stream(page)[:2] == b"PK"
     page.close()
     assert page["Content-Disposition"] == f'attachment; filename="theme-{draft.pk}.zip"'
+
+
+def test_the_page_of_a_theme_shows_failures_and_changes(panel: Panel) -> None:
+    def upload(files: dict[str, bytes | str]) -> str:
+        upload = blob_store.store_blob(create_zip(files))
+        theme = themes.create_theme(name="Dawn", upload=upload, actor="system", at=timezone.now())
+        jobs.run_job(Job.objects.order_by("-id")[0].key)
+        return panel.get("content_theme_change", theme.pk).content.decode()
+
+    good: dict[str, bytes | str] = {LAYOUT: "x", "assets/a.css": "\ufeffa{}", "<b>.md": "x"}
+    failed = upload(good | {"locales/de.json": "{", "config/a.json": "["})
+    changed = upload(good)
+    clean = upload({LAYOUT: "x"})
+
+    assert "<li>The file locales/de.json is not valid JSON: Expecting property name" in failed
+    assert "<li>The file config/a.json is not valid JSON: Expecting value" in failed
+    assert "<li>Not part of a theme and left out (1): “&lt;b&gt;.md”</li>" in changed
+    assert "<li>Removed the byte order mark (1): “assets/a.css”</li>" in changed
+    assert [page.count('class="bo-note') for page in (failed, changed, clean)] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("key", ["assets/hero (1) & more@2x.css", "assets/Größe 100%.css", "templates/a?b=c#d.json"])
+def test_theme_files_with_any_name_are_edited_and_downloaded(panel: Panel, draft: Theme, key: str) -> None:
+    saved = save_code(panel, draft, unicodedata.normalize("NFD", key), expected="", text='"ä"')
+    page = panel.http.get(saved["Location"])
+    again = save_code(panel, draft, key, expected=get_md5(panel, draft, key), text='"ö"')
+    packed = panel.get("content_theme_download", draft.pk)
+    with zipfile.ZipFile(io.BytesIO(read_stream(packed))) as archive:
+        data = archive.read(key)
+    deleted = panel.post("content_theme_delete_file", draft.pk, key=unicodedata.normalize("NFD", key))
+
+    assert (saved.status_code, page.context["text"], again.status_code) == (302, '"ä"', 302)
+    assert 'aria-current="page"' in page.content.decode()
+    assert data.decode() == '"ö"'
+    assert panel.http.get(deleted["Location"]).context["missing"]
+    packed.close()
+
+
+def test_a_converted_upload_is_saved_with_a_note(panel: Panel, draft: Theme) -> None:
+    file = SimpleUploadedFile("a.css", "a{content: 'ä'}".encode("cp1252"), "text/css")
+
+    saved = save_code(panel, draft, "assets/a.css", expected="", file=file)
+    page = panel.http.get(saved["Location"])
+
+    assert page.context["text"] == "a{content: 'ä'}"
+    assert "Converted from Windows-1252 to UTF-8 (1): “assets/a.css”." in page.content.decode()
 
 
 def test_a_failed_theme_is_tried_again(panel: Panel, shop: Shop) -> None:

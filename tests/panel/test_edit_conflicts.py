@@ -24,7 +24,11 @@ from tests.support.subtests import Subtests
 BY: Attrs = {"actor": "app:1"}
 MEANTIME = "Someone else changed this in the meantime"
 # For some screens, the field that the second user changes. On other screens, it is the first required field.
-CHANGED = {"content_mobileplatformapplication": "application_id", "metafields_metafield": "value"}
+CHANGED = {
+    "content_policy": "body",
+    "content_mobileplatformapplication": "application_id",
+    "metafields_metafield": "value",
+}
 
 
 def open_page(panel: Panel, name: str, pk: int, field: str = "seen") -> dict[str, list[str]]:

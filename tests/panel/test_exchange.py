@@ -225,11 +225,11 @@ def test_an_import_is_checked_confirmed_and_reported(panel: Panel, shop: Shop) -
 
 
 def test_files_that_are_none_come_back_with_the_reason(panel: Panel, shop: Shop) -> None:
-    refused = upload_file(panel, b"x", "in.xlsx")
+    refused = upload_file(panel, b"x", "in.xls")
     upload_file(panel, b"a,a\n1,2\n", "in.csv")
     run_latest_job(shop, imports.VALIDATE_TASK)
 
-    assert b"must end in .csv or .jsonl" in refused.content
+    assert b"must end in .csv, .xlsx or .jsonl" in refused.content
     problem = "Each column name in the first line must be unique."
     assert Import.objects.values_list("state", "problem").get() == ("failed", problem)
     assert panel.get("imports_exports_import_changelist").status_code == 200

@@ -27,7 +27,7 @@ from tests.support import factories
 from tests.support.api_client import Response
 from tests.support.factories.fulfillment import make_event, make_fulfillment, make_fulfillment_order, make_service
 from tests.support.factories.inventory import make_location
-from tests.support.factories.orders import MUG
+from tests.support.factories.orders import MUG, make_order
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.subtests import Subtests
 
@@ -359,3 +359,45 @@ def test_a_service_is_removed_with_what_goes(panel: Panel, service: FulfillmentS
     assert FulfillmentOrder.objects.get(status="open").assigned_location == heir
     assert FulfillmentOrder.objects.get(pk=row.pk).status == "closed"
     assert not Location.objects.filter(pk=service.location_id, active=True).exists()
+
+
+def test_a_fulfillment_order_on_hold_is_not_offered_another_hold(panel: Panel, row: FulfillmentOrder) -> None:
+    before = panel.get(ORDER, row.order_id).content.decode()
+    panel.forge(
+        ACT, row.pk, "hold", reason="other", **build_unit_fields(row, *(line.quantity for line in row.lines.all()))
+    )
+
+    on_hold = panel.get(ORDER, row.order_id).content.decode()
+
+    assert ("Hold fulfillment…" in before, "Release hold…" in before) == (True, False)
+    assert ("Hold fulfillment…" in on_hold, "Release hold…" in on_hold) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({}, "is not assigned to a location yet"),
+        ({"status": "cancelled", "cancelled_at": timezone.now(), "cancel_reason": "other"}, "The order is canceled."),
+        ({"status": "closed", "closed_at": timezone.now()}, "The order is closed. Reopen it to fulfill its items."),
+    ],
+)
+def test_an_order_without_fulfillment_orders_says_why(
+    panel: Panel, in_shop: Shop, values: dict[str, object], text: str
+) -> None:
+    order = make_order(in_shop)
+    Order.objects.filter(pk=order.pk).update(**values)
+
+    page = " ".join(panel.get(ORDER, order.pk).content.decode().split())
+
+    assert text in page
+    assert ("is not assigned to a location yet" in page) is (values == {})
+
+
+def test_an_order_with_nothing_to_fulfill_does_not_wait_for_a_location(panel: Panel, in_shop: Shop) -> None:
+    order = make_order(in_shop)
+    order.line_items.update(fulfillable_quantity=0)
+
+    page = panel.get(ORDER, order.pk).content.decode()
+
+    assert "No items have to be fulfilled." in page
+    assert "is not assigned to a location yet" not in page

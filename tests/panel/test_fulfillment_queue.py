@@ -13,8 +13,9 @@ from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, Fulfillme
 from apps.inventory.models import Location
 from apps.orders.models import Order
 from tests.support import factories
-from tests.support.factories.fulfillment import make_fulfillment_order, make_service, set_status
+from tests.support.factories.fulfillment import make_fulfillment_order, make_service, route_order_now, set_status
 from tests.support.factories.inventory import make_location
+from tests.support.factories.orders import MUG, make_order
 from tests.support.fulfillment_states import iterate_states
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.subtests import Subtests
@@ -23,7 +24,6 @@ pytestmark = pytest.mark.usefixtures("in_shop")
 
 LIST, ACT = "fulfillment_fulfillmentorder_changelist", "fulfillment_fulfillmentorder_act"
 ORDER = "orders_order_change"
-NOW = timezone.now()
 
 
 @pytest.fixture
@@ -50,10 +50,10 @@ def perform_action(panel: Panel, row: FulfillmentOrder, action: Action, **data: 
 
 
 def test_work_that_is_due_first_is_listed_first(order_client: Panel) -> None:
-    new = make_fulfillment_order()
-    late = update_row(make_fulfillment_order(), fulfill_by=NOW - timedelta(hours=2))
-    waiting = update_row(make_fulfillment_order(), fulfill_at=NOW - timedelta(days=3))
-    has_time = update_row(make_fulfillment_order(), fulfill_by=NOW + timedelta(days=9))
+    new, now = make_fulfillment_order(), timezone.now()
+    late = update_row(make_fulfillment_order(), fulfill_by=now - timedelta(hours=2))
+    waiting = update_row(make_fulfillment_order(), fulfill_at=now - timedelta(days=3))
+    has_time = update_row(make_fulfillment_order(), fulfill_by=now + timedelta(days=9))
     set_status(make_fulfillment_order(), "closed", "unsubmitted")
 
     page = order_client.get(LIST)
@@ -66,7 +66,9 @@ def test_work_that_is_due_first_is_listed_first(order_client: Panel) -> None:
 def test_views_filters_and_search_narrow_it(order_client: Panel, in_shop: Shop, service: FulfillmentService) -> None:
     depot = make_location(in_shop)
     own = make_fulfillment_order(shipping_address={"first_name": "Ada", "city": "Ottawa", "country_code": "CA"})
-    at_depot = update_row(make_fulfillment_order(), assigned_location=depot, fulfill_by=NOW - timedelta(days=1))
+    at_depot = update_row(
+        make_fulfillment_order(), assigned_location=depot, fulfill_by=timezone.now() - timedelta(days=1)
+    )
     submitted = make_fulfillment_order(service, request_status="submitted")
     working = make_fulfillment_order(service, status="in_progress", request_status="accepted")
     held = make_fulfillment_order(status="on_hold")
@@ -100,6 +102,43 @@ def test_views_filters_and_search_narrow_it(order_client: Panel, in_shop: Shop, 
     assert "Ada, Ottawa, Canada" in order_client.get(LIST).content.decode()
 
 
+def test_delivery_methods_are_counted_and_listed_apart(order_client: Panel, other_shop: Shop) -> None:
+    parcels = [make_fulfillment_order(shipping_address={"city": "Ottawa"}) for _ in range(2)]
+    pickup = update_row(make_fulfillment_order(shipping_address={"city": "Hull"}), method_type="pick_up")
+    local = update_row(make_fulfillment_order(status="on_hold"), method_type="local")
+    set_status(update_row(make_fulfillment_order(), method_type="pick_up"), "closed", "unsubmitted")
+    with shop_scope(other_shop):
+        update_row(make_fulfillment_order(), method_type="pick_up")
+
+    html = order_client.get(LIST).content.decode()
+
+    assert [
+        text for text in ("Shipping (2)", "Pickup (1)", "Local delivery (0)", "Pickup: Hull") if text not in html
+    ] == []
+    assert "Local delivery (1)" in order_client.get(LIST, view="held").content.decode()
+    assert "Pickup (" not in order_client.get(LIST, view="all").content.decode()
+    assert list_rows(order_client, delivery="shipping") == [row.pk for row in parcels]
+    assert list_rows(order_client, delivery="pick_up") == [pickup.pk]
+    assert list_rows(order_client, delivery="local", view="held") == [local.pk]
+    assert list_rows(order_client, delivery="nonsense") == [*(row.pk for row in parcels), pickup.pk]
+
+
+def test_services_have_no_packing_slips(order_client: Panel) -> None:
+    order = make_order(lines=[MUG, {**MUG, "title": "Engraving", "requires_shipping": False}])
+    rows = {row.method_type: row for row in route_order_now(order)}
+    parcel, service = rows["shipping"], rows["none"]
+    slip, slips = "fulfillment_fulfillmentorder_slip", "fulfillment_fulfillmentorder_slips"
+
+    html = order_client.get(slips, ids=f"{service.pk},{parcel.pk}").content.decode()
+    refused = order_client.http.get(order_client.url(slip, service.pk), follow=True).content.decode()
+    page = order_client.get(ORDER, order.pk).content.decode()
+
+    assert (html.count('<article class="slip"'), "Engraving" in html) == (1, False)
+    assert "There is no packing slip, because there is nothing to ship." in refused
+    assert order_client.url(slip, parcel.pk) in page
+    assert order_client.url(slip, service.pk) not in page
+
+
 def test_fulfillment_orders_of_other_shops_are_hidden(order_client: Panel, other_shop: Shop) -> None:
     with shop_scope(other_shop):
         make_fulfillment_order()
@@ -126,8 +165,11 @@ def test_buttons_are_those_of_the_table(order_client: Panel, service: Fulfillmen
                     page = order_client.get(ORDER, row.order_id).content.decode()
                     for action in ACTIONS:
                         link = order_client.url(ACT, row.pk, action.value) in page
-                        assert link == (action.value in can), action
-                        assert order_client.get(ACT, row.pk, action.value).status_code == (200 if link else 302), action
+                        # The page does not offer another hold.
+                        is_offered = action.value in can and (state[0] != "on_hold" or action.value != "hold")
+                        assert link == is_offered, action
+                        status = 200 if action.value in can else 302
+                        assert order_client.get(ACT, row.pk, action.value).status_code == status, action
                     fulfill = order_client.url("fulfillment_fulfillmentorder_fulfill", row.order_id) in page
                     assert fulfill == ("create_fulfillment" in can)
                     FulfillmentHold.objects.all().delete()
@@ -175,7 +217,7 @@ def test_invalid_input_is_reported_and_changes_nothing(order_client: Panel) -> N
             (Action.HOLD, {"reason": "other", line: "0"}, "at least one item"),
             (Action.HOLD, {"reason": "other", line: "x"}, "whole number"),
             (Action.HOLD, {"reason": "other", "notes": "x" * 1001, line: "1"}, "at most 1000"),
-            (Action.MOVE, {"location": "999", line: "1"}, "not one of"),
+            (Action.MOVE, {"location": str(row.assigned_location_id + 1_000_000), line: "1"}, "not one of"),
             (Action.SET_DEADLINE, {"fulfill_by": "soon"}, "valid date"),
             (Action.SET_DEADLINE, {"fulfill_by": "9999-12-31T23:59"}, "less than or equal"),
         ):
@@ -233,6 +275,12 @@ def test_times_are_the_shops(order_client: Panel, in_shop: Shop) -> None:
 
     times = datetime(2035, 3, 1, tzinfo=UTC), datetime(2035, 3, 2, tzinfo=UTC)
     assert (row.fulfill_at, row.fulfill_by) == times
+    exact = times[1].replace(second=7, microsecond=250_500)
+    update_row(row, fulfill_by=exact)
+    perform_action(order_client, row, Action.SET_DEADLINE, fulfill_by="2035-03-02T09:00")
+    row.refresh_from_db()
+    assert row.fulfill_by == exact
+    update_row(row, fulfill_by=times[1])
     perform_action(order_client, row, Action.RESCHEDULE, new_fulfill_at="2020-03-01T09:00")
     assert (row.fulfill_at, row.fulfill_by) == times
     perform_action(order_client, row, Action.MARK_AS_OPEN)

@@ -20,6 +20,7 @@ from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundLineInput, RefundRequest, RefundTransactionInput
 from apps.webhooks.models import Subscription
 from tests.support import factories
+from tests.support.factories.content import make_comment
 from tests.support.factories.fulfillment import make_fulfillment_order
 from tests.support.factories.inventory import make_item
 from tests.support.factories.orders import make_order
@@ -38,7 +39,9 @@ BUSY = {
     "Failed refunds": "1",
     "To fulfill today": "3",
     "Unpaid orders": "4",
+    "Refunds due": "1",
     "Low stock": "1",
+    "Comments": "1",
     "Failed jobs": "2",
     "Disabled webhooks": "1",
 }
@@ -72,6 +75,7 @@ def make_busy(shop: Shop) -> None:
         FulfillmentOrder.objects.filter(pk=row.pk).update(fulfill_by=due_rows)
     for order_state in ("closed", "cancelled"):
         Order.objects.filter(pk=make_order().pk).update(status=order_state, **{f"{order_state}_at": now})
+    make_comment()
     for job_state in ("failed", "failed", "done", "waiting"):
         Job.objects.create(shop=shop, task="themes.unpack", state=job_state)
 

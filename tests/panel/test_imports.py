@@ -3,27 +3,24 @@ import io
 import re
 import resource
 import signal
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
+from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.bulk_edits.domain import edits
-from apps.bulk_edits.models import BulkEdit
 from apps.catalog.models import Product
-from apps.core.jobs import metrics
+from apps.content import models as content
 from apps.core.jobs import queue as jobs
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
-from apps.customers.domain import erasure, merge
 from apps.customers.models import Customer
 from apps.imports_exports.domain import exports, imports
 from apps.imports_exports.models import Export, Import
@@ -44,7 +41,7 @@ REDIRECTS = "imports_exports_import_redirects"
 
 @pytest.fixture
 def panel(admin_client_with: PanelWith) -> Panel:
-    return admin_client_with("customers", "edit_orders", "products", "export_orders")
+    return admin_client_with("customers", "edit_orders", "products", "export_orders", "pages", "links")
 
 
 def check_upload(panel: Panel, content: bytes, name: str = "in.csv") -> Import:
@@ -125,6 +122,70 @@ def test_notes_and_redirects_are_shown_before_and_after_the_import(panel: Panel)
     assert "62,products,new,Mug,the handle blue mug was changed to blue-mug" in report
     assert "64,products,new,Card,Gift cards are not supported" in report
     assert "Download redirects" not in read_page(panel, CHANGE, check_upload(panel, b"Handle,Title\nzig,Z\n"))
+
+
+def test_skipped_rows_with_notes_are_shown_and_have_redirects(panel: Panel) -> None:
+    plain = "".join(f"p-{number},P\n" for number in range(60))
+    rows = f"Handle,Title\n{plain}blue mug,Mug\n".encode()
+    run_import(check_upload(panel, rows))
+
+    import_job = check_upload(panel, rows)
+    preview = read_page(panel, CHANGE, import_job)
+    run_import(import_job)
+    page = read_page(panel, CHANGE, import_job)
+
+    assert import_job.counts == {"skipped": 61}
+    for html in (preview, page):
+        assert "The handle blue mug was changed to blue-mug." in html
+        assert "Download redirects" in html
+
+
+def test_a_report_on_a_full_disk_is_refused_and_leaves_no_file(
+    panel: Panel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import_job = check_upload(panel, b"email\n" + b"none\n" * 400)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    opened: list[Any] = []
+    create_file = tempfile.TemporaryFile
+
+    def create_in_folder() -> Any:
+        opened.append(create_file(dir=folder))
+        return opened[-1]
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", create_in_folder)
+    panel.http.raise_request_exception = False
+    with limit_file_size():
+        response = panel.get(REPORT, import_job.pk)
+    refused = response.status_code, opened[0].closed, list(folder.iterdir())
+    report = read_stream(panel.get(REPORT, import_job.pk))
+
+    assert refused == (503, True, [])
+    assert report.count(b"failed") == 400
+    assert list(folder.iterdir()) == []
+
+
+def test_refused_rows_wait_for_space_on_a_full_disk(
+    panel: Panel, media_root: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    import_job = check_upload(panel, b"email\nada@example.com\n" + b"none\n" * 400)
+    imports.start_import(import_job, actor="system", at=timezone.now())
+    job = Job.objects.get(task=imports.RUN_TASK)
+    request.getfixturevalue("full_disk")
+
+    jobs.run_job(job.key)
+    import_job.refresh_from_db()
+    during = import_job.state, import_job.refused_file, len(list(media_root.glob("imports/*/*")))
+    monkeypatch.undo()
+    Job.objects.filter(pk=job.pk).update(due_at=Now())
+    jobs.run_job(job.key)
+    import_job.refresh_from_db()
+
+    assert during == ("importing", "", 1)
+    assert import_job.state == "done"
+    with default_storage.open(import_job.refused_file) as file:
+        assert file.read().count(b"none") == 400
+    assert Customer.objects.count() == 1
 
 
 def test_uploads_to_a_full_disk_are_refused(panel: Panel, media_root: Path, full_disk: None) -> None:
@@ -250,7 +311,7 @@ def test_unknown_columns_are_named_and_skipped_without_a_question(panel: Panel, 
     assert of_customers.unknown == ["Product Category"]
 
 
-@pytest.mark.parametrize("kind", ["customers", "orders", "products"])
+@pytest.mark.parametrize("kind", ["customers", "orders", "pages", "products", "redirects"])
 def test_the_samples_of_the_upload_page_are_imported(panel: Panel, kind: str) -> None:
     page = panel.get("imports_exports_import_upload").content.decode()
     sample = panel.get("imports_exports_import_sample", kind=kind)
@@ -263,7 +324,9 @@ def test_the_samples_of_the_upload_page_are_imported(panel: Panel, kind: str) ->
     assert sample["Content-Disposition"] == f'attachment; filename="{kind}-sample.csv"'
     assert (import_job.unknown, import_job.counts) == ([], {"new": 2})
     run_import(import_job)
-    assert {"customers": Customer, "orders": Order, "products": Product}[kind].objects.count() == 2
+    models: dict[str, Any] = {"customers": Customer, "orders": Order, "products": Product}
+    models |= {"pages": content.Page, "redirects": content.Redirect}
+    assert models[kind].objects.count() == 2
     assert panel.get("imports_exports_import_sample", kind="events").status_code == 404
 
 
@@ -386,85 +449,3 @@ def test_ignored_columns_are_listed_before_customer_imports(panel: Panel) -> Non
     assert import_job.unknown == []
     text = pages["upload"].content.decode()
     assert all(text.count(f"<code>{name}</code>") == 1 for name in ("orders_count", "total_spent"))
-
-
-WAITS = "Waiting for a worker since"
-LONG = metrics.EXPECTED_START + timedelta(seconds=5)
-Page = tuple[Any, ...]
-
-
-def _job(task: str, **arguments: int) -> Job:
-    job: Job = Job.objects.create(shop=get_current_shop(), task=task, arguments=arguments)
-    return job
-
-
-def _import(panel: Panel) -> Page:
-    saved_import = Import.objects.create(
-        shop=panel.shop, name="in.csv", format="csv", digest="0" * 64, actor="system", state="importing"
-    )
-    _job(imports.RUN_TASK, import_id=saved_import.pk)
-    return (CHANGE, saved_import.pk)
-
-
-def _export(panel: Panel) -> Page:
-    export = Export.objects.create(shop=panel.shop, kind="orders", format="csv", user=panel.user)
-    _job(exports.EXPORT, export_id=export.pk)
-    return ("imports_exports_export_change", export.pk)
-
-
-def _bulk(panel: Panel) -> Page:
-    edit = BulkEdit.objects.create(
-        shop=panel.shop, kind="products", ids=[1], total=1, actor="system", state=BulkEdit.State.RUNNING
-    )
-    _job(edits.RUN_TASK, edit_id=edit.pk)
-    return ("bulk_edits_bulkedit_change", edit.pk)
-
-
-def _merging(panel: Panel) -> Page:
-    keep, other = make_customer(), make_customer()
-    _job(merge.MERGE_TASK, keep_id=keep.pk, other_id=other.pk)
-    return ("customers_customer_merge", keep.pk)
-
-
-def _erasing(panel: Panel) -> Page:
-    customer = make_customer()
-    Customer.objects.filter(pk=customer.pk).update(erasing_at=timezone.now())
-    _job(erasure.ERASE_TASK, customer_id=customer.pk)
-    return ("customers_customer_data", customer.pk)
-
-
-def _any_job(panel: Panel) -> Page:
-    return ("jobs_job_change", _job(edits.RUN_TASK, edit_id=0).pk)
-
-
-PAGES = (_import, _export, _bulk, _merging, _erasing, _any_job)
-
-
-@pytest.mark.parametrize("make", PAGES, ids=lambda make: make.__name__[1:])
-def test_the_page_goes_on_and_says_when_no_worker_runs(make: Callable[[Panel], Page], owner_client: Panel) -> None:
-    address, now = make(owner_client), timezone.now()
-
-    def says_waiting(**values: Any) -> bool:
-        assert Job.objects.filter(state__in=("waiting", "running")).update(**values)
-        return WAITS in owner_client.get(*address).content.decode()
-
-    page_text = owner_client.get(*address).content.decode()
-    assert all(part in page_text for part in ("data-progress", "panel/progress"))
-    assert WAITS not in page_text
-    assert says_waiting(due_at=now - LONG)
-    # A worker runs the job.
-    assert not says_waiting(state="running", lease_until=now + timedelta(minutes=1))
-    # The worker was killed.
-    assert says_waiting(lease_until=now - LONG)
-    # The job is waiting for a later retry.
-    assert not says_waiting(state="waiting", due_at=now + timedelta(minutes=5))
-
-
-def test_the_page_of_a_finished_job_does_not_reload(owner_client: Panel) -> None:
-    job = _job(edits.RUN_TASK, edit_id=0)
-    Job.objects.filter(pk=job.pk).update(state="done", due_at=timezone.now() - LONG)
-
-    html = owner_client.get("jobs_job_change", job.pk).content.decode()
-
-    assert "data-progress" not in html
-    assert WAITS not in html

@@ -290,3 +290,26 @@ def test_the_grid_costs_the_same_queries_however_many_rows(
         page = panel.get(GRID)
 
     assert len(page.context["rows"]) == count
+
+
+def test_a_plus_adds_to_the_current_quantity(panel: Panel, shop: Shop) -> None:
+    item, empty, first = make_item(shop), make_item(shop, sku="MUG-2"), get_first_location(shop)
+    depot = make_location(shop)
+    set_stock(item, first, 3)
+    cells = build_cell(item, first, "+12", 3) | build_cell(empty, depot, "+4")
+    sell(item, first, 1, actor="system", at=item.created_at)
+
+    save_grid(panel, "received", **cells)
+
+    assert get_ledger(item, first)[-1] == (12, 14, "received")
+    assert get_available(empty, depot) == 4
+
+
+@pytest.mark.parametrize("text", ["+", "++1", "+1000000001", "-1"])
+def test_a_wrong_addition_is_refused(panel: Panel, shop: Shop, text: str) -> None:
+    item, first = make_item(shop), get_first_location(shop)
+
+    refused = save_grid(panel, "received", **build_cell(item, first, text, 0))
+
+    assert "Nothing was saved. Correct the marked cells." in get_messages(refused)
+    assert get_available(item, first) == 0

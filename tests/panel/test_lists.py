@@ -1,3 +1,4 @@
+import uuid
 from collections import Counter
 from datetime import UTC, datetime
 
@@ -88,7 +89,8 @@ def test_lists_never_count_a_whole_table(name: str, owner_client: Panel) -> None
         owner_client.get(name)
 
     counts = [query["sql"] for query in queries if "COUNT(*)" in query["sql"]]
-    assert counts
+    # The audit log shows no number of rows.
+    assert counts or name == "events_event_changelist"
     assert all("LIMIT 10000" in sql for sql in counts)
 
 
@@ -239,7 +241,9 @@ def test_the_audit_log_is_filtered(
     factories.make_installation(owner_client.shop)
     event = Event.objects.order_by("-id")[0]
     drop_event_triggers()
-    Event.objects.filter(pk=event.pk).update(actor="app:7", created_at=datetime(2031, 5, 6, 15, tzinfo=UTC))
+    at = datetime(2031, 5, 6, 15, tzinfo=UTC)
+    group = uuid.UUID(int=int(at.timestamp() * 1000) << 80)
+    Event.objects.filter(pk=event.pk).update(actor="app:7", created_at=at, group=group)
     expected = set(Event.objects.filter(**filtered).values_list("pk", flat=True))
     time_machine.move_to(datetime(2031, 5, 6, 16, tzinfo=UTC))
     owner_client.http.force_login(owner_client.user)
@@ -262,9 +266,14 @@ def test_search_knows_the_case_of_every_script(owner_client: Panel) -> None:
     assert found == {"ärm": ["ÄRMEL and more"], "ölM": ["Ölmühle"], "ä": ["ÄRMEL and more"]}
 
 
-MOST, ROWS = 60_000, 25  # bytes
-# Pages without a table: the shop settings, the themes (at most twenty) and the stock grid.
-OTHERWISE = {"shops.shop", "content.theme", "inventory.inventoryitem"}
+# The menu, which is part of each page, has about 15,000 bytes.
+MOST, ROWS = 61_000, 25  # bytes
+# Pages without so many rows or without a table: the shop settings, policies (one of each type), the themes (at most
+# twenty), the stock grid, and the settings of documents.
+OTHERWISE = {
+    *("shops.shop", "content.policy", "content.theme", "inventory.inventoryitem"),
+    "documents.documentsettings",
+}
 RICH_LISTS = sorted(
     label
     for model, screen in admin.site._registry.items()

@@ -22,7 +22,7 @@ _TAG = re.compile(r'</?[a-zA-Z!](?:"[^"]*"|[^>"])*>', re.DOTALL)
 _TOLD = re.compile(r'\b(?:title|aria-label|placeholder|alt)="([^"]*)"')
 _WORD = re.compile(r"[^\W\d_]{2,}")
 # Words that are equal in all languages, names and CSS classes.
-ALIKE = {"CSV", "EUR", "SKU", "ms", "Backoffice", "bo-main-narrow", "snippets/card.liquid"}
+ALIKE = {"CSV", "EUR", "SKU", "ms", "Backoffice", "bo-main-narrow", "snippets/card.liquid", "app- model- change-list"}
 
 # A label that is put together from a translated text and a variable, such as a verb and the object's name.
 _PUT_TOGETHER = re.compile(

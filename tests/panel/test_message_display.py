@@ -14,7 +14,16 @@ from apps.core.exceptions import DomainError
 from apps.core.http.errors import ADDRESS_NOT_ALLOWED
 from apps.core.i18n import formats
 from apps.core.i18n.error_messages import BLANK, INVALID, TAKEN, at_least, too_large, too_long
-from apps.core.i18n.messages import COLUMN_ERROR, PART_ERROR, Amount, Message, join_errors, join_messages, translate
+from apps.core.i18n.messages import (
+    COLUMN_ERROR,
+    PART_ERROR,
+    Amount,
+    Message,
+    get_items,
+    join_errors,
+    join_messages,
+    translate,
+)
 from apps.core.jobs import queue
 from apps.core.media import uploads
 from apps.core.rest.exceptions import Unprocessable
@@ -85,7 +94,7 @@ def test_import_rows_are_translated(shop: Shop) -> None:
             ["title", "No. 1.50", "No. 2.50"],
             ["requires_shipping", {"code": "imports.yes"}, {"code": "imports.no"}],
             [VARIANT(title="Blue / L").to_json(), "", {"code": "product_imports.new"}],
-            [_part("Blue / L", row_changes._STOCK(place="Shelf")), "1", "1200"],
+            [_part("Blue / L", row_changes.STOCK_AT(place="Shelf")), "1", "1200"],
         ],
     )
 
@@ -202,6 +211,20 @@ def test_reasons_are_translated(
 
     assert displayed_row.reason == german
     assert reason == english
+
+
+def test_a_cut_list_of_messages_says_how_many_are_missing() -> None:
+    notes = [_image_note(f"https://{number}.example/{'x' * 400}", too_large(2**20)) for number in range(6)]
+
+    once = join_messages(notes)
+    twice = join_messages([*get_items(once), *notes])
+    with formats.language_override("de"):
+        german = once.localize()
+
+    assert once == f"{notes[0]}; {notes[1]}; {notes[2]}; 3 more"
+    assert twice == f"{notes[0]}; {notes[1]}; {notes[2]}; 9 more"
+    assert german.endswith("; 3 weitere")
+    assert join_messages(notes[:1]) == notes[0]
 
 
 def test_bulk_edit_rows_are_translated() -> None:

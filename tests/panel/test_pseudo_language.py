@@ -17,6 +17,7 @@ from django.db import transaction
 from django.utils import translation
 
 from apps.core.tenancy.models import User
+from apps.shops.domain.countries import get_countries
 from tests.support.api_client import Response
 from tests.support.panel.admin_urls import TABLE
 from tests.support.panel.client import Panel
@@ -42,7 +43,11 @@ DATA = {
     "Acme", "App", "Backoffice", "CSV", "Cold", "Copy of Starter", "Customer", "Depot", "Fulfillment: route", "Hello",
     "Home page", "IOS", "JSON", "Kitchen", "MUG-", "Mug", "Mugs", "News", "Own", "Refund", "SKU", "Sam", "Setting up",
     "Shop location", "Size", "Starter", "XML", "acme", "at", "staff", "assets", "config", "layout", "locales", "news",
-    "status", "system", "templates", "news-",
+    "status", "system", "templates", "news-", "Ada Lovelace", "Ada Lovelace: Lovely.", "Lovely.", "Pro",
+    "About", "about", "/old-", "/old-0", "/new", "Ada Lovelace: Lovely. | | Backoffice", "About | | Backoffice",
+    "/old-0 | | Backoffice", "Montreal, Canada",
+    # Languages of documents, each with its own name.
+    "Deutsch", "Español", "Français", "Italiano", "Nederlands", "Polski",
     # Text between HTML elements within a translated text.
     "Copy the values below now.", "Copy the link now.",
 }  # fmt: skip
@@ -57,6 +62,7 @@ NO_TEXTS = frozenset({
 _BESIDE = " :#–→×·|+0123456789"
 STANDARDS = {
     *_ENGLISH.territories.values(),
+    *(country.name for country in get_countries()),
     *_ENGLISH.languages.values(),
     *(name.replace("_", " ").strip(_BESIDE) for name in available_timezones()),
 }
@@ -64,10 +70,11 @@ STANDARDS = {
 _KNOWN = DATA | STANDARDS | set(settings.TASK_QUEUES)
 # Codes, URLs, email addresses, file names, API names, amounts and times.
 _CODE = re.compile(
-    r"[A-Z]{3} – .+|(https?://)?[\w.-]+(:\d+)?(/[\w.*-]*)+(\?.*)?|[\w.+-]+@[\w.]+|[\w-]+\.\w{2,7}|[a-z]+(_[a-z]+)+|\w+:\d+"
-    r"|(Refund of |Sale of )?-?[\d.,]+ [A-Z]{3}|[A-Z]{3}|bko_[\w-]+…?|at \d+|\w+/\w+ → .*|\S+/\S+, [-\d: ]+"
+    r"[A-Z]{3} – .+|(https?://)?[\w.-]+(:\d+)?(/[\w.*-]*)+(\?.*)?|[\w.+-]+@[\w.]+|[\w-]+\.\w{2,7}|[a-z]+(_[a-z]+)+|\w+:\d+,?"
+    r"|(Refund of |Sale of )?-?[\d.,]+ [A-Z]{3},?|[A-Z]{3}|bko_[\w-]+…?|at \d+|\w+/\w+ → .*|\S+/\S+, [-\d: ]+"
     r"|\w+/\w+ \(test\)|(Copy of )+Starter|\d+ \d{4}, [\d:]+ – Sam|, Sam|(Sam|Backoffice),|manual"
     r"|\"\w+\": .*|inventory.location|, [\d:]+ – (Backoffice|Sam)|Mug · \d"
+    r"|(INV|CN)-\d{4}-\d*|, [\d:]+, (Backoffice|Sam)|, [\d.]+ [A-Z]{3}|[0-9a-f]{16,}|[RT]\d+ – Acme|Logo [0-9a-f]+"
 )
 
 

@@ -544,16 +544,64 @@ def test_a_cancellation_gives_money_back_after_a_second_look(cancel_client: Pane
     assert is_money_consistent()
 
 
-def test_money_stays_without_an_amount_or_the_permission(order_client: Panel, cancel_client: Panel, shop: Shop) -> None:
+def test_money_stays_if_it_is_refunded_later_or_without_the_permission(
+    order_client: Panel, cancel_client: Panel, shop: Shop
+) -> None:
     orders = [make_order(shop, financial_status="paid") for _ in range(2)]
 
     pages = [panel.get(CANCEL, order.pk) for panel, order in zip((order_client, cancel_client), orders, strict=True)]
     send_form(order_client, orders[0], pages[0], amount="15.00", step="cancel")
-    send_form(cancel_client, orders[1], pages[1], step="look")
+    send_form(cancel_client, orders[1], pages[1], refund_now="no", step="look")
 
     assert ["amount" in get_form(page.content, "reason", "form_key").names for page in pages] == [False, True]
     assert [row.status for row in Order.objects.all()] == ["cancelled", "cancelled"]
     assert not Refund.objects.exists()
+
+
+def test_all_money_is_refunded_by_default(cancel_client: Panel, shop: Shop) -> None:
+    order = make_order(shop, financial_status="paid")
+
+    look = send_form(cancel_client, order, cancel_client.get(CANCEL, order.pk), step="look")
+    blank = send_form(cancel_client, order, look, step="cancel", amount="")
+    send_form(cancel_client, order, look, step="cancel")
+
+    assert "Enter the amount, or select “Refund later”." in get_text(blank)
+    assert get_transaction(Refund.objects.get()).amount == 20
+    assert Order.objects.get().outstanding == 0
+
+
+def test_amounts_owed_to_customers_are_shown_until_the_refund(cancel_client: Panel, shop: Shop) -> None:
+    order = make_order(shop, financial_status="paid")
+    make_order(shop, financial_status="paid")
+    send_form(cancel_client, order, cancel_client.get(CANCEL, order.pk), refund_now="no", step="look")
+
+    def describe() -> tuple[list[str], bool, bool, bool]:
+        listed = cancel_client.get("orders_order_changelist", view="owed").context["cl"].result_list
+        page = get_text(cancel_client.get("orders_order_change", order.pk))
+        home = get_text(cancel_client.http.get(cancel_client.url("index")))
+        return (
+            [row.name for row in listed],
+            "Refund due: 20.00 USD" in page,
+            "Owed to the customer" in page,
+            "Refunds due" in home,
+        )
+
+    before = describe()
+    refund_amount(order, "20.00")
+
+    assert before == ([order.name], True, True, True)
+    assert describe() == ([], False, False, False)
+
+
+def test_refunds_and_returns_are_offered_by_state(cancel_client: Panel, shop: Shop) -> None:
+    unpaid, paid = make_order(shop), make_order(shop, financial_status="paid")
+    fulfilled = make_order(shop)
+    Order.objects.filter(pk=fulfilled.pk).update(fulfillment_status="partial")
+    pages = [get_text(cancel_client.get("orders_order_change", order.pk)) for order in (unpaid, paid, fulfilled)]
+
+    links = [[label for label in ("Refund…", "Return items…") if label in page] for page in pages]
+
+    assert links == [[], ["Refund…"], ["Return items…"]]
 
 
 def test_an_amount_that_cannot_go_back_is_refused(cancel_client: Panel, shop: Shop) -> None:

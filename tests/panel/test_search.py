@@ -99,12 +99,13 @@ def test_each_column_is_asked_by_its_own_index(admin_client_with: PanelWith) -> 
         assert index in query_plan, query_plan
     with CaptureQueriesContext(connection) as queries:
         admin_client_with("staff_audit_log_view").get("events_event_changelist", who="staff:7")
-    statements = (query["sql"] for query in queries if "ORDER BY" in query["sql"])
-    (page,) = (sql for sql in statements if 'FROM "events_event"' in sql)
+    (page,) = (
+        query["sql"] for query in queries if 'FROM "events_event"' in query["sql"] and "LIMIT 500" in query["sql"]
+    )
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {page}")
         query_plan = str(cursor.fetchall())
-    assert "events_event_by_actor" in query_plan, query_plan
+    assert "events_event_acts_by_actor" in query_plan, query_plan
 
 
 def explain_search(panel: Panel, term: str) -> list[tuple[str, str]]:
@@ -176,7 +177,9 @@ def test_orders_are_found_by_sku_city_tag_payment_and_partial_name(shop: Shop, a
     customer = {"first_name": "Katharina", "last_name": "Lindqvist"}
     values: Attrs = {"tags": "gift wrap, vip", "shipping_address": {"city": "Malmö", "country_code": "SE"}}
     order = make_order(shop, lines=[line], customer=customer, transactions=[paid_payment], **values)
-    make_order(shop, lines=[{**line, "sku": "MUG-91"}], tags="wholesale")
+    other = make_order(shop, lines=[{**line, "sku": "MUG-91"}], tags="wholesale")
+    # An order is also found by the end of its number, which could be the payment's id.
+    Order.objects.filter(pk=other.pk).update(name="OTHER")
     payment = Transaction.objects.get(order=order)
 
     with Subtests() as checks:

@@ -49,9 +49,10 @@ def test_saving_changes_the_shop_and_is_recorded_once(settings_client: Panel, sh
     response = save_settings(settings_client, shop, name="Acme & Daughters", **currencies)
 
     assert (response.status_code, shop.name) == (302, "Acme & Daughters")
+    at = shop.presentment_currencies[0]["rate_updated_at"]
     assert shop.presentment_currencies == [
-        {"currency": "EUR", "rate": "0.92", "rounding": "0.99"},
-        {"currency": "GBP", "rate": None, "rounding": ""},
+        {"currency": "EUR", "rate": "0.92", "rounding": "0.99", "rate_updated_at": at},
+        {"currency": "GBP", "rate": None, "rounding": "", "rate_updated_at": at},
     ]
     event = Event.objects.get(topic="shop/update")
     assert (event.actor, event.address) == (f"staff:{settings_client.user.pk}", "127.0.0.1")
@@ -158,7 +159,7 @@ def test_an_outdated_form_names_the_other_user(settings_client: Panel, owner_cli
 
     shop.refresh_from_db()
     assert shop.name == "Theirs"
-    assert page.context["adminform"].form.conflict.fields == ["name"]
+    assert page.context["adminform"].form.conflict.fields == ["Name"]
     assert f"{owner_client.user} changed this" in page.content.decode()
     assert 'value="Mine"' in page.content.decode()
 

@@ -14,7 +14,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from apps.content.models import Blog
+from apps.content.models import Blog, Policy, Redirect
 from apps.core.admin.forms import idempotency
 from apps.core.tenancy.models import SentForm, Shop
 from apps.core.tenancy.scope import all_shops_scope
@@ -207,7 +207,11 @@ def test_a_form_that_is_sent_many_times_at_once_works_once(owner_client: Panel, 
     with Subtests() as checks:
         for name in EVERY:
             with checks(name):
-                assert race_form(owner_client, name, 4) == race_form(owner_client, name, 1)
+                raced = race_form(owner_client, name, 4)
+                # Handles of policies and paths of redirects can be used again only after their deletion.
+                for model in (Policy, Redirect):
+                    model.objects.all().delete()
+                assert raced == race_form(owner_client, name, 1)
 
 
 @pytest.mark.postgres
@@ -294,8 +298,10 @@ def test_sent_forms_go_after_thirty_days(owner_client: Panel, in_shop: Shop) -> 
 def test_every_form_of_the_panels_own_pages_carries_a_key() -> None:
     templates = Path(__file__).parents[2] / "templates" / "panel"
     # These forms need no key. Saving a view with the same name replaces the view, selecting rows twice only creates an
-    # unused draft, and choosing the same columns twice changes nothing.
-    keyless = {"form_key.html", "list_views.html", "list_header.html", "list_columns.html", "tour_end.html"}
+    # unused draft, and choosing the same columns twice changes nothing. Each order is fulfilled in its own transaction,
+    # and a second request finds the orders fulfilled.
+    keyless = {"form_key.html", "save_view.html", "list_header.html", "list_columns.html", "tour_end.html"}
+    keyless.add("fulfill_many.html")
     bare = {path.name for path in templates.rglob("*.html") if "{% csrf_token %}" in path.read_text()}
 
     assert bare - keyless == set()

@@ -8,7 +8,7 @@ from apps.core.events.models import Event
 from apps.core.tenancy.models import Shop
 from apps.core.types import Attrs
 from tests.support import factories
-from tests.support.files.images import make_plain_image
+from tests.support.files.images import decode_image, make_plain_image
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.types import JsonObject
 
@@ -50,6 +50,15 @@ def test_equal_images_are_stored_once_and_different_images_separately(file_clien
     # "hat_large.png" would conflict with the name of the resized image of "hat.png".
     assert store_image(file_client, name="hat_large.png")["name"] != "hat_large.png"
     assert StoreFile.objects.count() == Event.objects.filter(topic="files/create").count() == 3
+
+
+@pytest.mark.parametrize("image_format", ["WEBP", "AVIF"])
+def test_store_files_are_converted(file_client: Panel, image_format: str) -> None:
+    stored = store_image(file_client, make_plain_image(image_format, (20, 10), "RGBA"), f"hat.{image_format.lower()}")
+
+    file = StoreFile.objects.select_related("content").get()
+    assert (stored["name"], file.name, file.width, file.height) == ("hat.png", "hat.png", 20, 10)
+    assert decode_image(blob_store.read_blob(file.content)).format == "PNG"
 
 
 def test_files_that_are_no_images_are_refused_and_not_stored(file_client: Panel) -> None:

@@ -4,6 +4,7 @@ from runpy import run_path
 
 import pytest
 from django.conf import settings
+from django.contrib import admin
 from django.test import Client
 from fontTools.ttLib import TTFont
 
@@ -53,6 +54,15 @@ def test_the_font_has_each_icon_that_a_template_names() -> None:
 
     assert {"close", "arrow_downward_alt"} <= matches
     assert matches & all_icons.keys() <= {*existing}
+
+
+def test_the_font_has_each_icon_of_the_menu() -> None:
+    fonts = run_path(str(ROOT / "frontend/fonts.py"))
+    existing = fonts["ligatures"](TTFont(fonts["OWN"] / fonts["ICONS"]))
+    icons = {menu.icon for screen in admin.site._registry.values() if (menu := getattr(screen, "menu", None))}
+
+    assert "receipt_long" in icons
+    assert icons <= {*existing}
 
 
 def test_the_font_has_each_icon_that_a_style_names() -> None:

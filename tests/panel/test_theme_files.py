@@ -26,16 +26,21 @@ OVERRIDDEN = {
     "templates/admin/change_list.html": "7bb5cf96a99d",
     "templates/admin/change_list_results.html": "26fc8ca89818",
     "templates/admin/includes/object_delete_summary.html": "160c1f6a9642",
+    "templates/admin/search_form.html": "6fffbeaa10f6",
     "templates/admin/submit_line.html": "b973d6e6ba0f",
     "templates/unfold/helpers/boolean.html": "f6431424053f",
     "templates/unfold/helpers/change_list_filter_vertical.html": "6b9dffc9312c",
     "templates/unfold/helpers/command_help.html": "62e96d75949d",
     "templates/unfold/helpers/label.html": "6a21864c3431",
     "templates/unfold/helpers/shortcuts.html": "5521f8ee1660",
+    "templates/unfold/layouts/skeleton.html": "062bb8d9caf5",
 }  # fmt: skip
 # Files of the theme that the panel replaces or adjusts with other files.
 REPLACED = {
+    "static/unfold/fonts/inter/styles.css": ("static/panel/panel.css", "42a7607af5d5"),
+    "static/unfold/fonts/material-symbols/styles.css": ("static/panel/panel.css", "7bd6dd1c24b4"),
     "static/unfold/js/app.js": ("static/panel/panel.js", "d95bf6aad8d7"),
+    "templates/admin/actions.html": ("templates/panel/list_actions.html", "4cb3331602a6"),
     "templates/admin/filter.html": ("templates/panel/filter_links.html", "fd1ad8c8df5b"),
     "templates/admin/nav_sidebar.html": ("templates/panel/menu.html", "9ded21d2f103"),
     "templates/admin/pagination.html": ("templates/panel/pagination.html", "231de7f4486c"),
@@ -49,7 +54,6 @@ REPLACED = {
     "templates/unfold/helpers/pagination_default.html": ("templates/panel/pagination.html", "fad73d3c0534"),
     "templates/unfold/helpers/search.html": ("templates/panel/menu.html", "b55f50fdc44a"),
     "templates/unfold/helpers/welcomemsg.html": ("templates/panel/header.html", "91ac76169f4c"),
-    "templates/unfold/layouts/skeleton.html": ("templates/admin/base.html", "062bb8d9caf5"),
 }  # fmt: skip
 
 

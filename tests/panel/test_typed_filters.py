@@ -162,6 +162,7 @@ def test_channels_and_tags_have_their_indexes(shop: Shop) -> None:
         for n in range(3_000)
     )
     with connection.cursor() as cursor:
+        cursor.execute("SELECT gin_clean_pending_list('orders_order_by_tag'::regclass)")
         cursor.execute("ANALYZE orders_order")
     newest = Order.rows().order_by("-pk")
     parameters: Attrs = {"request": None, "model": Order, "model_admin": None}

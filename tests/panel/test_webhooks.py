@@ -45,7 +45,7 @@ def list_deliveries(panel: Panel, **query: object) -> list[Delivery]:
 
 
 def make_configured_subscription(app: App) -> Subscription:
-    values = {"topic": "shop/update", "uri": f"{URI}/all", "api_version": "2026-07"}
+    values = {"topic": "shop/update", "uri": f"{URI}/all", "api_version": "2026-10"}
     return subscriptions.create_configured_subscription(app, values, at=timezone.now())
 
 

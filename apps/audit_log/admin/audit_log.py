@@ -1,29 +1,67 @@
-from datetime import datetime
-from typing import Any, cast
+from datetime import datetime, timedelta
+from typing import Any, TypeVar, cast
+from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import QuerySet
+from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.core.admin.display import fields
-from apps.core.admin.lists.filters import Choices, PeriodFilter, Screen, SelectFilter, get_start_of_today
+from apps.audit_log.admin.act_list import ActChangeList
+from apps.core.admin.display.acts import DescribedAct, describe_acts, describe_events
+from apps.core.admin.display.subjects import get_subjects, subject_names
+from apps.core.admin.lists.filters import PERIODS, Choices, PeriodFilter, Screen, SelectFilter, get_start_of_today
+from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.pages import dashboard
 from apps.core.admin.staff_request import StaffRequest
 from apps.core.admin.theme import display
+from apps.core.events.acts import SYSTEM, exclude_system
 from apps.core.events.models import Event
 from apps.core.events.timelines import describe_event, get_topic_label
 from apps.core.events.topics import get_all_topics
-from apps.core.tenancy.actor_names import get_actor_name, get_actor_names, get_staff_actor
-from apps.core.tenancy.models import Membership
+from apps.core.i18n import formats
+from apps.core.tenancy.actor_names import get_actor_name, get_staff_actor
+from apps.core.tenancy.models import Installation, Membership
 from apps.core.tenancy.permissions import allow, grants
+from apps.core.tenancy.shop_owned import ShopOwned
 
 grants.add(allow("staff_audit_log_view", "v", "events.event"))
+
+M = TypeVar("M", bound=Model)
+# The maximum number of an act's events on its page.
+MAX_SHOWN = 200
+
+
+class ViewFilter(admin.SimpleListFilter):
+    """The views of the audit log. Changes by Backoffice are hidden unless a filter asks for them."""
+
+    title = gettext_lazy("view")
+    parameter_name = "view"
+
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
+        return [("people", _("Staff and apps")), ("all", _("All, including Backoffice"))]
+
+    def value(self) -> str:
+        return "all" if super().value() == "all" or self._shows_backoffice else "people"
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        self._shows_backoffice = request.GET.get(ActorFilter.parameter_name) == SYSTEM
+        super().__init__(request, *args, **kwargs)
+
+    def choices(self, changelist: ChangeList) -> Any:
+        for value, title in self.lookup_choices:
+            yield {"selected": self.value() == value, "display": title}
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
+        return queryset if self.value() == "all" else exclude_system(queryset)
 
 
 class TopicFilter(SelectFilter):
@@ -44,7 +82,10 @@ class ActorFilter(SelectFilter):
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         members = Membership.rows().select_related("user").order_by("user__first_name", "user__email")[:200]
         people = [(get_staff_actor(member.user), str(member.user)) for member in members]
-        return [*people, ("app:", _("Any app")), ("system", _("Backoffice"))]
+        # Apps that were uninstalled also have events.
+        installations = Installation.rows().order_by("app__name", "app").values_list("app", "app__name").distinct()
+        apps = [(f"app:{pk}", _("{name} (app)").format(name=name)) for pk, name in installations[:200]]
+        return [*people, *apps, ("app:", _("Any app")), (SYSTEM, _("Backoffice"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
         value = self.value()
@@ -53,18 +94,75 @@ class ActorFilter(SelectFilter):
         return queryset.filter(actor=value) if value else queryset
 
 
+class KindFilter(SelectFilter):
+    title = gettext_lazy("type of object")
+    parameter_name = "type"
+
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
+        registered = [model for model in admin.site._registry if issubclass(model, ShopOwned) and model is not Event]
+        models = dict.fromkeys([*registered, *subject_names])
+        kinds = [(model._meta.label_lower, capfirst(str(model._meta.verbose_name_plural))) for model in models]
+        return sorted(kinds, key=lambda kind: kind[1].casefold())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
+        return queryset.filter(subject_type=self.value()) if self.value() else queryset
+
+
+class ObjectFilter(SelectFilter):
+    """The filter for the events of one object, such as ``orders.order:17``. Pages of events link to it."""
+
+    title = gettext_lazy("object")
+    parameter_name = "object"
+
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
+        value = str(request.GET.get(self.parameter_name, ""))
+        event = self._filter(Event.rows(), value).order_by("-id").defer("payload").first() if value else None
+        if event is None:
+            return [(value, value)] if value else []
+        return [(value, get_subjects(request, [event])[event.pk].name)]
+
+    def has_output(self) -> bool:
+        return bool(self.value())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
+        return self._filter(queryset, str(self.value())) if self.value() else queryset
+
+    def _filter(self, rows: QuerySet[Event], value: str) -> QuerySet[Event]:
+        subject_type, _separator, number = value.partition(":")
+        is_id = number.isascii() and number.isdecimal() and len(number) <= 18
+        return rows.filter(subject_type=subject_type, subject_id=int(number)) if is_id else rows.none()
+
+
+class ActPeriodFilter(PeriodFilter):
+    """The period filter. It also limits the groups, so that the list does not search older acts for recent events."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> QuerySet[M]:
+        rows = super().queryset(request, queryset)
+        value = self.value()
+        if value not in PERIODS:
+            return rows
+        # Jobs end within a day, so their events are not much older than their groups.
+        earliest = get_start_of_today() - timedelta(days=int(value) + 1)
+        return rows.filter(group__gte=UUID(int=int(earliest.timestamp() * 1000) << 80))
+
+
 class _LogRequest(StaffRequest):
-    actor_names: dict[str, str]
+    described_acts: dict[int, DescribedAct]
 
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
+    """The audit log. Each row is an act: the events of one request, job or command."""
+
     menu = MenuItem("Activity", "history", 10, gettext_lazy("Audit log"))
     search_terms = pgettext_lazy("search", "audit trail, history, changes, who changed what, security, log, activity")
-    intro = gettext_lazy("All changes in this shop by staff, apps and Backoffice. Entries can't be edited or deleted.")
-    empty_text = gettext_lazy("No changes yet.")
+    intro = gettext_lazy(
+        "What staff, apps and Backoffice changed in this shop. Open an entry to see all changes. Entries can't be "
+        "edited or deleted."
+    )
+    empty_text = gettext_lazy("No changes.")
     mobile_hide_labels = ("when", "actor", "description", "subject")
-    list_filter = (TopicFilter, ActorFilter, PeriodFilter)
+    list_filter = (ViewFilter, ActorFilter, KindFilter, ObjectFilter, TopicFilter, ActPeriodFilter)
     search_fields = ("subject_label__icontains",)
     is_in_palette = False
     search_help_text = gettext_lazy("Object, such as #1001")
@@ -76,60 +174,72 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
         return super().get_queryset(request).defer("payload")
 
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[ActChangeList]:
+        return ActChangeList
+
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         page = super().get_changelist_instance(request)
-        cast("_LogRequest", request).actor_names = get_actor_names([event.actor for event in page.result_list])
+        described = describe_acts(request, cast("ActChangeList", page).acts)
+        cast("_LogRequest", request).described_acts = {act.lead.event.pk: act for act in described}
         return page
 
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
+        def get_act(event: Event) -> DescribedAct:
+            return cast("_LogRequest", request).described_acts[event.pk]
+
         @display(description=_("Date"))
         def when(event: Event) -> datetime:
             return event.created_at
 
         @display(description=_("Done by"))
         def actor(event: Event) -> str:
-            return cast("_LogRequest", request).actor_names[event.actor]
+            return get_act(event).lead.actor_name
 
         @display(description=_("Event"))
-        def description(event: Event) -> str:
-            return describe_event(event)
+        def description(event: Event) -> str | SafeString:
+            act = get_act(event)
+            if not act.more:
+                return act.lead.text
+            return format_html('{} <span class="bo-subtle bo-small">+ {}</span>', act.lead.text, act.more)
 
         @display(description=_("Object"))
-        def subject(event: Event) -> str:
-            return event.label or f"#{event.subject_id}"
+        def subject(event: Event) -> str | SafeString:
+            found = get_act(event).lead.subject
+            return (
+                format_html('<a class="bo-link" href="{}">{}</a>', found.url, found.name) if found.url else found.name
+            )
 
         @display(description=_("Changes"))
         def changed(event: Event) -> str:
-            return ", ".join(fields.get_changed_field_labels(event.subject_type, event.changes)) or "–"
+            return get_act(event).lead.short_changes or "–"
 
         return when, actor, description, subject, changed
 
     @row_view("change/", "events.view_event", name="change")
     def detail_view(self, request: HttpRequest, event: Event) -> HttpResponse:
+        """Show an event and the other events of its act."""
+        of_act = Event.rows().filter(group=event.group).order_by("id").defer("payload")
+        others = list(of_act.exclude(pk=event.pk)[: MAX_SHOWN + 1])
+        described, *described_others = describe_events(request, [event, *others[:MAX_SHOWN]])
         return self.page(
             request,
             "panel/event.html",
             describe_event(event),
             original=event,
             who=get_actor_name(event.actor),
-            changes=_format_changes(event),
+            changes=described.changes,
+            subject=described.subject,
+            object_filter=f"{event.subject_type}:{event.subject_id}",
+            others=described_others,
+            unshown=formats.format_integer(MAX_SHOWN) if len(others) > MAX_SHOWN else "",
         )
 
 
-def _format_changes(event: Event) -> list[tuple[str, str, str]]:
-    models = fields.get_subject_models(event.subject_type)
-    rows = []
-    for name, change in sorted(event.changes.items()):
-        values = change if isinstance(change, list) and len(change) == 2 else [None, change]
-        before, after = (fields.format_field_value(name, value, models) for value in values)
-        rows.append((fields.get_field_label(name, models), before, after))
-    return rows
-
-
 def _today(request: HttpRequest) -> dashboard.Figure:
-    return dashboard.Figure(
-        dashboard.format_capped_count(Event.rows().filter(created_at__gte=get_start_of_today())), _("changes today")
-    )
+    rows = exclude_system(Event.rows().filter(created_at__gte=get_start_of_today()))
+    counted = rows.order_by("-created_at", "-id").values("group")[:MAX_COUNTED_ROWS]
+    number = counted.aggregate(number=Count("group", distinct=True))["number"]
+    return dashboard.Figure(formats.format_integer(number), _("changes by staff and apps today"))
 
 
 dashboard.cards.add(

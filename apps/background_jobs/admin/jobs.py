@@ -17,7 +17,7 @@ from apps.core.admin.permissions import has_permission
 from apps.core.admin.theme import display
 from apps.core.i18n.messages import translate
 from apps.core.jobs import queue
-from apps.core.jobs.metrics import get_stalled_since
+from apps.core.jobs.metrics import find_stall
 from apps.core.jobs.models import Job
 from apps.core.tenancy.actor_names import get_actor_name
 from apps.core.tenancy.permissions import allow, grants
@@ -54,6 +54,7 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
         "Imports, exports, uploads and other long-running work. Finished jobs are deleted after 30 days."
     )
     empty_text = gettext_lazy("No background jobs.")
+    list_notice_template = "panel/list_workers.html"
     list_display = ("name", "progress", "status", "attempts", "created_at", "finished_at", "problem")
     mobile_hide_labels = ("problem",)
     list_display_links = ("name",)
@@ -108,7 +109,7 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
             original=job,
             who=get_actor_name(job.actor),
             live=job.state in {Job.State.WAITING, Job.State.RUNNING} and job.due_at <= timezone.now(),
-            waits=get_stalled_since(job),
+            waits=find_stall(job),
             may_retry=has_permission(request, CHANGE) and job.state in RETRYABLE,
             may_cancel=has_permission(request, CHANGE) and job.state == Job.State.WAITING,
         )

@@ -20,6 +20,7 @@ from apps.core.admin.lists import saved_views
 from apps.core.admin.menu import build_navigation
 from apps.core.admin.pages import dashboard, tour
 from apps.core.admin.pages.docs_page import render_help_page, serve_help_image
+from apps.core.admin.pages.workers import show_missing_workers
 from apps.core.admin.palette import search as palette_search
 from apps.core.admin.reverse import get_global_url
 from apps.core.admin.staff_request import Context, get_request_shop
@@ -74,6 +75,7 @@ class StaffSite(ThemedSite):
             path("views/", self.admin_view(saved_views.save_view), name="save_view"),
             path("columns/", self.admin_view(saved_views.choose_columns), name="choose_columns"),
             path("tour/", self.admin_view(tour.end_tour), name="end_tour"),
+            path("workers/", self.admin_view(show_missing_workers), name="workers"),
             path("help/", self.admin_view(self.help), name="help"),
             path("help/<slug:name>/", self.admin_view(self.help), name="help_page"),
             re_path(r"\Ahelp/images/(?P<name>[\w-]+\.png)\Z", self.admin_view(serve_help_image), name="help_picture"),
@@ -106,7 +108,8 @@ class StaffSite(ThemedSite):
 
     def search(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         started_at = time.monotonic()
-        results = palette_search.search_panel(request, request.GET.get("s", ""))
+        term = request.GET.get("s", "")
+        results = palette_search.search_panel(request, term)
         paginator = Paginator(results, per_page=100)
         return TemplateResponse(
             request,
@@ -114,6 +117,7 @@ class StaffSite(ThemedSite):
             {
                 "page_obj": paginator,
                 "results": paginator.page(1),
+                "suggestions": [] if results else list(palette_search.suggest_searches(request, term)),
                 "page_counter": 0,
                 "execution_time": time.monotonic() - started_at,
             },

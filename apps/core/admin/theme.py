@@ -23,7 +23,6 @@ from django_stubs_ext import StrOrPromise
 from unfold import forms as themed_forms
 from unfold.dataclasses import SearchResult
 from unfold.fields import UnfoldAdminReadonlyField
-from unfold.forms import ActionForm
 from unfold.sites import UnfoldAdminSite as ThemedSite
 from unfold.templatetags import unfold as unfold_tags
 from unfold.templatetags import unfold_list
@@ -98,16 +97,29 @@ _LABELED_CELL = re.compile(
     r'<td class="[^"]*"(?=>(?!<a href="[^"]*" class="bo-to"|\s*<span class="bo-badge(?![^"]*bo-flag)))'
 )
 _render_cells = unfold_list.items_for_result
+_build_headers = unfold_list.result_headers
 
 
 def _render_labeled_cells(change_list: Any, row: Model, form: object) -> Iterator[SafeString]:
-    """Render the cells of a row. Phones show each row as a block, in which most values need a label."""
-    for label, cell in zip(change_list.phone_labels, _render_cells(change_list, row, form), strict=False):
-        start = _LABELED_CELL.match(cell) if label else None
-        yield mark_safe(f'{start[0]} data-label="{label}"{cell[start.end() :]}') if start else cell  # noqa: S308 - the label is escaped
+    """Render the cells of a row with the class of the column.
+
+    Phones show each row as a block, in which most values need a label.
+    """
+    columns = zip(change_list.phone_labels, change_list.column_classes, strict=True)
+    for (label, column_class), cell in zip(columns, _render_cells(change_list, row, form), strict=False):
+        text = cell.replace('class="', f'class="{column_class} ', 1) if column_class else cell
+        start = _LABELED_CELL.match(text) if label else None
+        yield mark_safe(f'{start[0]} data-label="{label}"{text[start.end() :]}' if start else text)  # noqa: S308 - the label is escaped
+
+
+def _build_classed_headers(change_list: Any) -> Iterator[dict[str, Any]]:
+    """Build the column headers with the same classes as the cells below."""
+    for column_class, header in zip(change_list.column_classes, _build_headers(change_list), strict=True):
+        yield header | {"class_attrib": f"{header.get('class_attrib', '')} {column_class}".strip()}
 
 
 unfold_list.items_for_result = _render_labeled_cells
+unfold_list.result_headers = _build_classed_headers
 
 
 @lru_cache(maxsize=1024)
@@ -160,8 +172,6 @@ def _get_select_context(widget: Any, name: str, value: object, attrs: dict[str, 
 
 UnfoldAdminSelectWidget.get_context = _get_select_context
 UnfoldAdminSelectWidget.template_name = "panel/widgets/select.html"
-# Replace the long list of CSS classes of the select box for bulk actions, too.
-ActionForm.base_fields["action"].widget.attrs["class"] = "bo-action"
 
 
 class ReadOnlyField(UnfoldAdminReadonlyField):
@@ -211,6 +221,7 @@ def attribute_column(path: str, description: StrOrPromise, **options: Any) -> Ca
     def column(model_admin: object, row: Model) -> Any:
         return get_value(row)
 
+    column.path = path  # type: ignore[attr-defined]
     return column
 
 

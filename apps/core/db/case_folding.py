@@ -15,6 +15,10 @@ from django.db.backends.signals import connection_created
 from django.db.models.lookups import Contains, EndsWith, IContains, IStartsWith, PatternLookup, StartsWith
 from django.db.models.sql.compiler import SQLCompiler
 from django.dispatch import receiver
+from django.utils.encoding import punycode
+
+# The key can be longer than the email address, because international domains are stored in ASCII.
+MAX_EMAIL_KEY = 320
 
 
 def casefold_text(text: str) -> str:
@@ -22,6 +26,16 @@ def casefold_text(text: str) -> str:
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
+
+
+def build_email_key(email: str) -> str:
+    """Return the key for comparing email addresses: lower case, with the domain in ASCII."""
+    local, at, domain = email.rpartition("@")
+    folded = unicodedata.normalize("NFC", local.casefold())
+    try:
+        return f"{folded}{at}{punycode(domain).lower()}"
+    except UnicodeError:
+        return f"{folded}{at}{domain.casefold()}"
 
 
 class CaseFoldedField(models.TextField[str, str]):

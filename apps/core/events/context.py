@@ -1,7 +1,7 @@
 """The context of recorded events: request id, IP address and a group id."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -25,6 +25,8 @@ class EventContext:
 
 # The id of the current request, in log lines and error messages.
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
+# Functions that are called when an outermost context begins. This module must not import models.
+start_functions: list[Callable[[], None]] = []
 _cause: ContextVar[EventContext | None] = ContextVar("cause", default=None)
 
 
@@ -34,6 +36,9 @@ def get_event_context() -> EventContext:
 
 @contextmanager
 def event_context(*, request_id: str = "", address: str | None = None) -> Iterator[EventContext]:
+    if _cause.get() is None:
+        for function in start_functions:
+            function()
     context = EventContext(request_id, address)
     token = _cause.set(context)
     try:

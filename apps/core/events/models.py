@@ -47,6 +47,13 @@ class Event(ShopOwned):
             models.Index(fields=("shop", "topic", "id"), name="events_event_by_topic"),
             models.Index(fields=("shop", "actor", "id"), name="events_event_by_actor"),
             models.Index(fields=("shop", "created_at", "id"), name="events_event_by_time"),
+            # ``acts`` uses the following four indexes.
+            models.Index(fields=("shop", "group", "id"), name="events_event_by_act"),
+            models.Index(
+                fields=("shop", "group"), condition=~models.Q(actor="system"), name="events_event_acts_by_people"
+            ),
+            models.Index(fields=("shop", "actor", "group"), name="events_event_acts_by_actor"),
+            models.Index(fields=("shop", "subject_type", "group"), name="events_event_acts_by_kind"),
             # The payload cleanup uses this index. The index is small, because only recent events have a payload.
             models.Index(fields=("id",), condition=models.Q(payload__isnull=False), name="events_event_rendered"),
         )

@@ -1,6 +1,8 @@
 """Record events with their changes. Services call these functions in the same transaction as their changes.
 
-Changes are stored for the audit log as ``{field: [before, after]}`` in JSON values, with long strings shortened.
+Changes are stored for the audit log as ``{field: [before, after]}`` in JSON values, with long strings shortened. The
+changes of a row's parts, such as the variants of a product, are added here (``apps.core.events.changed_rows``), and so
+are the changes of the row itself if the service does not pass any.
 """
 
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -9,25 +11,26 @@ from functools import partial
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 from django.db.transaction import TransactionManagementError
 from django.utils import translation
 
+from apps.core.db.row_changes import RowChange, discard_row_changes, get_key, is_stored_before, take_row_changes
 from apps.core.db.statement_batches import StatementBatch, collect_statements
-from apps.core.events.context import EventContext, get_event_context
+from apps.core.events.changed_rows import add_row_changes
+from apps.core.events.context import EventContext, get_event_context, start_functions
 from apps.core.events.models import Event
 from apps.core.events.topics import topics
+from apps.core.events.values import Changes, hide_change, to_plain_pair
 from apps.core.i18n import formats
-from apps.core.i18n.messages import Message, define_text
+from apps.core.i18n.messages import Message
 from apps.core.registry import Registry
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.timestamps import truncate_to_second
 
-MAX_TEXT_LENGTH = 500
-HIDDEN_VALUE = define_text("hidden", "(hidden)")
-
-Changes = dict[str, list[object]]
+# A context begins before its transaction, so it only discards changes of tests, which share one transaction.
+start_functions.append(discard_row_changes)
 
 
 def compute_changes(row: Model, values: Mapping[str, object], *, personal: Container[str] = ()) -> Changes:
@@ -57,33 +60,13 @@ def apply_changes(row: Model, values: Mapping[str, object], *, personal: Contain
 
 def build_changes(changed: Mapping[str, tuple[object, object]], *, personal: Container[str] = ()) -> Changes:
     return {
-        name: hide_change(before, after) if name in personal else [_plain(before), _plain(after)]
+        name: hide_change(before, after) if name in personal else to_plain_pair(before, after)
         for name, (before, after) in changed.items()
     }
 
 
-def hide_change(before: object, after: object) -> list[object]:
-    """Hide the values of a change, because events must not contain personal data. Blank values are not hidden."""
-    return [HIDDEN_VALUE if value else value for value in (before, after)]
-
-
 def _whole_seconds(value: object) -> object:
     return truncate_to_second(value) if isinstance(value, datetime) else value
-
-
-def _plain(value: object) -> object:
-    """Convert a value to JSON. Long strings are shortened."""
-    if isinstance(value, str):
-        return value if len(value) <= MAX_TEXT_LENGTH else f"{value[:MAX_TEXT_LENGTH]}…"
-    if isinstance(value, bool | int | float | None):
-        return value
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, QuerySet | list | tuple | set | frozenset):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
-    return str(value)
 
 
 # A function of (shop, topic) that returns the API versions in which payloads are needed.
@@ -112,6 +95,7 @@ def record_event(
     at: datetime,
     changes: Mapping[str, object] | None = None,
     message: Message | None = None,
+    takes_row_changes: bool = True,
 ) -> Event:
     """Record an event in the same transaction as the change.
 
@@ -125,16 +109,23 @@ def record_event(
         at: The time of the change.
         changes: ``{field: [before, after]}`` for the audit log, without secrets.
         message: A message for the timeline, if the topic's label is not specific enough.
+        takes_row_changes: False if the collected changes of rows remain for a later event of the same instance.
 
     Raises:
         TransactionManagementError: No transaction is open, so the event could outlive a failed change.
         NotRegistered: The topic is not registered.
     """
-    return record_events([EventInput(topic, instance, changes, message)], actor=actor, at=at)[0]
+    inputs = [EventInput(topic, instance, changes, message)]
+    return record_events(inputs, actor=actor, at=at, takes_row_changes=takes_row_changes)[0]
 
 
 def record_events(
-    inputs: Sequence[EventInput], *, actor: str, at: datetime, batch: StatementBatch | None = None
+    inputs: Sequence[EventInput],
+    *,
+    actor: str,
+    at: datetime,
+    batch: StatementBatch | None = None,
+    takes_row_changes: bool = True,
 ) -> list[Event]:
     """Record several events in order, with few statements. The errors are the same as in ``record_event``.
 
@@ -157,9 +148,19 @@ def record_events(
             for index, payload in zip(indexes, rendered, strict=True):
                 payloads[index][version] = payload
     context = get_event_context()
+    keys = {get_key(event_input.instance) for event_input in inputs} if takes_row_changes else ()
+    collected = take_row_changes(keys) if keys else {}
     with translation.override(formats.ENGLISH):
         events = [
-            _build_event(event_input, payload or None, shop, context, actor=actor, at=at)
+            _build_event(
+                event_input,
+                payload or None,
+                shop,
+                context,
+                collected.pop(get_key(event_input.instance), ()) if collected else (),
+                actor=actor,
+                at=at,
+            )
             for event_input, payload in zip(inputs, payloads, strict=True)
         ]
     with collect_statements(batch) as statements:
@@ -172,17 +173,23 @@ def record_events(
 
 
 def has_audience(topic: str) -> bool:
-    return bool(_ask_audiences(get_current_shop(), topic)[0])
+    return bool(get_audience_versions(get_current_shop(), topic))
+
+
+def get_audience_versions(shop: Shop, topic: str) -> frozenset[str]:
+    """Return the API versions in which the payloads of a topic are needed."""
+    return frozenset(_ask_audiences(shop, topic)[0])
 
 
 def record_secondary_events(inputs: Sequence[EventInput], *, actor: str, at: datetime) -> None:
     """Record secondary events of a change, but only events with an audience.
 
     For example, a changed inventory level can put a variant back in stock. The audit log already has the main event, so
-    secondary events without an audience are not recorded.
+    secondary events without an audience are not recorded. They leave the changes of rows to the main event, so that its
+    entry is the same whether or not an app has subscribed.
     """
     if needed := [event_input for event_input in inputs if has_audience(event_input.topic)]:
-        record_events(needed, actor=actor, at=at)
+        record_events(needed, actor=actor, at=at, takes_row_changes=False)
 
 
 def _require_transaction() -> None:
@@ -203,9 +210,17 @@ def _ask_audiences(shop: Shop, topic: str) -> tuple[list[str], list[EventCallbac
 
 
 def _build_event(
-    event_input: EventInput, payload: Payload | None, shop: Shop, context: EventContext, *, actor: str, at: datetime
+    event_input: EventInput,
+    payload: Payload | None,
+    shop: Shop,
+    context: EventContext,
+    collected: Sequence[RowChange],
+    *,
+    actor: str,
+    at: datetime,
 ) -> Event:
     instance = event_input.instance
+    is_new = event_input.topic.endswith("/create") or not is_stored_before(instance)
     label = getattr(instance, "event_label", instance)
     # Create the instance directly, because the manager would first build a queryset for the shop.
     return Event(
@@ -217,7 +232,10 @@ def _build_event(
         coded_label=label if isinstance(label, Message) else "",
         actor=actor,
         message=event_input.message or "",
-        changes=dict(event_input.changes or {}),
+        # The entry of a new row does not list the parts that were created together with it.
+        changes=dict(event_input.changes or {})
+        if is_new
+        else add_row_changes(event_input.changes, instance, collected),
         payload=payload,
         group=context.group,
         request_id=context.request_id,

@@ -9,12 +9,15 @@ triggers, so every ``migrate`` re-creates them.
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from typing import Any
 
+from django.apps import apps
 from django.db import connection, connections, transaction
 from django.db.models import CASCADE, Model, Q, QuerySet
 
+from apps.core.events.changed_rows import ROWS
 from apps.core.events.models import Event
-from apps.core.events.recording import HIDDEN_VALUE
+from apps.core.events.values import HIDDEN_VALUE
 from apps.core.privacy import get_personal_fields
 from apps.core.registry import Registry
 
@@ -124,8 +127,7 @@ def redact_events(model: type[Model], ids: Collection[int]) -> None:
         with allow_redaction():
             events.filter(payload__isnull=False).update(payload=None)
             events.filter(actor__startswith="customer:").update(address=None)
-            if columns:
-                Event.objects.filter(pk__in=_find_events_with_values(events, columns)).update(changes={})
+            Event.objects.filter(pk__in=_find_events_with_values(events, columns)).update(changes={})
 
 
 def clear_copies(model: type[Model], ids: Collection[int]) -> None:
@@ -154,13 +156,23 @@ def clear_payloads(events: QuerySet[Event]) -> int:
 
 
 def _find_events_with_values(events: QuerySet[Event], columns: Collection[str]) -> list[int]:
-    has_column = Q()
+    has_column = Q(changes__has_key=ROWS)
     for column in columns:
         has_column |= Q(changes__has_key=column)
     rows = events.filter(has_column).values_list("pk", "changes")
     return [pk for pk, changes in rows.iterator() if _has_values(changes, columns)]
 
 
-def _has_values(changes: dict[str, object], columns: Collection[str]) -> bool:
+def _has_values(changes: dict[str, Any], columns: Collection[str]) -> bool:
+    parts = changes.get(ROWS, {}).get("rows", ())
+    if any(_has_values(part["changes"], _get_personal_fields_of(part["type"])) for part in parts):
+        return True
     pairs = [pair for column in columns if isinstance(pair := changes.get(column), list)]
     return any(value not in (HIDDEN_VALUE, "", None, [], {}) for pair in pairs for value in pair)
+
+
+def _get_personal_fields_of(label: str) -> Collection[str]:
+    try:
+        return get_personal_fields(apps.get_model(label))
+    except LookupError:
+        return ()

@@ -141,6 +141,7 @@ TEXT = define_format("text", "{text}")
 AMOUNT = define_format("amount", "{amount}")
 SENTENCES = define_format("sentences", "{first} {second}")
 _LIST = define_format("list", "{items}")
+_MORE = define_message("list.more", "{count} more")
 _PAIR = define_format("pair", "{first}, {second}")
 # A message about a field: the field's name in the REST API, and a phrase such as "can't be blank".
 FIELD_ERROR = define_format("error.field", "{field} {error}")
@@ -160,13 +161,19 @@ def translate(text: str) -> str:
 
 
 def join_messages(messages: Iterable[str]) -> Message:
-    """Return messages as one message: ``first; second``. A long list is cut."""
+    """Return messages as one message: ``first; second``. A long list is cut, and its end says how many are missing."""
     items: list[Message] = []
-    length = 0
-    for text in messages:
-        if length < MAX_LIST:
-            items.append(as_message(text))
-            length += len(text)
+    length = missing = 0
+    for message in map(as_message, messages):
+        if message.code == _MORE.code:
+            missing += int(message.get_text("count"))
+        elif length < MAX_LIST:
+            items.append(message)
+            length += len(message)
+        else:
+            missing += 1
+    if missing:
+        items.append(_MORE(count=str(missing)))
     return items[0] if len(items) == 1 else _LIST(items=items)
 
 

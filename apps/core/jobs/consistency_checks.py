@@ -7,11 +7,13 @@ check belongs to the kit: no row refers to a row of another shop, which would me
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from itertools import islice
 
 from django.apps import apps
 from django.db import connection, transaction
 from django.db.models import F, ForeignKey, Model
+from django.utils import timezone
 
 from apps.core.registry import Registry
 from apps.core.tenancy.scope import all_shops_scope
@@ -46,28 +48,37 @@ def _check_foreign_key(model: type[Model], field: "ForeignKey[Model, Model]") ->
 logger = logging.getLogger(__name__)
 
 Check = Callable[[], Iterable[str]]
+NightlyCheck = Callable[[datetime], Iterable[str]]
 # Functions that yield a sentence for each difference. The sentence names the shop and the row. A check can read the
 # rows of all shops and must not write.
 consistency_checks = Registry[str, Check]("consistency checks")
+# Variants of slow checks that read a share of the rows, so that a few weeks of nights read all of them.
+nightly_checks = Registry[str, NightlyCheck]("nightly consistency checks")
 # What operators can do about the differences of each check, in one or two sentences.
 advice = Registry[str, str]("advice of consistency checks")
 
 
-def register_check(name: str, check: Check, what_to_do: str) -> None:
-    """Register a check with the advice that follows each of its differences."""
+def register_check(name: str, check: Check, what_to_do: str, *, nightly: NightlyCheck | None = None) -> None:
+    """Register a check with the advice that follows each of its differences.
+
+    At night, ``nightly`` runs with the time of the night instead of the check.
+    """
     consistency_checks.register(name, check)
+    if nightly is not None:
+        nightly_checks.register(name, nightly)
     advice.register(name, what_to_do)
 
 
-def find_differences(only: Collection[str] | None = None) -> Iterator[str]:
+def find_differences(only: Collection[str] | None = None, *, night: datetime | None = None) -> Iterator[str]:
     """Yield the differences that all checks or the named checks find. Each check reads from one database snapshot.
 
+    With ``night``, slow checks read only the rows that are due in this night.
     Of each check, the first differences are yielded, and the number of the others.
     """
     for name, check in consistency_checks.items():
         if only is None or name in only:
             with all_shops_scope(), _snapshot():
-                found = iter(check())
+                found = iter(check() if night is None or name not in nightly_checks else nightly_checks[name](night))
                 sentences = list(islice(found, _MAX_DIFFERENCES))
                 others = sum(1 for _ in found)
             yield from (f"{name}: {sentence}. {advice.get(name, '')}".rstrip() for sentence in sentences)
@@ -76,7 +87,7 @@ def find_differences(only: Collection[str] | None = None) -> Iterator[str]:
 
 
 def log_differences() -> int:
-    sentences = list(find_differences())
+    sentences = list(find_differences(night=timezone.now()))
     for difference in sentences:
         logger.error("Reconciliation: %s", difference)
     logger.info("Reconciliation: %d checks, %d differences", len(consistency_checks), len(sentences))

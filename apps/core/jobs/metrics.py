@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from apps.core.jobs.job_tasks import get_all_names
 from apps.core.jobs.models import Job
+from apps.core.jobs.worker_processes import find_queues_without_worker
 
 # Metrics count jobs that failed within this time. The Jobs page shows failed jobs for longer.
 FAILED_WINDOW = timedelta(days=1)
@@ -60,13 +61,32 @@ def find_active_job(*tasks: str, **arguments: Any) -> Job | None:
     return jobs.order_by("due_at", "pk").first()
 
 
-def get_stalled_since(job: Job | None) -> datetime | None:
-    """Return the time at which a stalled job became due or lost its worker, or None if the job is not stalled.
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """Why a job does not run.
 
-    A job stalls if no worker is running, all workers are busy or the job's worker was killed.
+    Attributes:
+        since: When the job became due, or when the job's worker last renewed its lease.
+        queue: The name of the queue if no worker consumes it, or empty if the workers are busy.
+        is_any_worker_running: True if workers consume other queues.
     """
-    if job is None:
+
+    since: datetime
+    queue: str = ""
+    is_any_worker_running: bool = True
+
+
+def find_stall(job: Job | None) -> Stall | None:
+    """Return why an unfinished job does not run, or None if the job runs, is not due yet, or has just become due."""
+    if job is None or job.state not in {Job.State.WAITING, Job.State.RUNNING}:
         return None
-    since = job.due_at if job.state == Job.State.WAITING else job.lease_until
-    is_finished = job.state not in {Job.State.WAITING, Job.State.RUNNING}
-    return None if is_finished or since is None or timezone.now() - since < EXPECTED_START else since
+    is_running, now = job.state == Job.State.RUNNING, timezone.now()
+    lease = timedelta(seconds=settings.JOB_LEASE_SECONDS)
+    since = job.due_at if not is_running else job.lease_until and job.lease_until - lease
+    if since is None or now - since < EXPECTED_START:
+        return None
+    silent = find_queues_without_worker()
+    if job.queue in silent:
+        return Stall(since, job.queue, is_any_worker_running=len(silent) < len(settings.TASK_QUEUES))
+    # A running job with a valid lease has a worker, which may renew the lease less often than ``EXPECTED_START``.
+    return None if is_running and now - since < lease + EXPECTED_START else Stall(since)

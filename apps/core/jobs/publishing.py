@@ -101,7 +101,10 @@ _VENDOR_SQL = {
 _CONDITIONS = {
     "sent": "shop_id = %s AND queue = %s AND state IN ('waiting', 'running') AND rung_at IS NOT NULL",
     "unsent": "state = 'waiting' AND rung_at IS NULL",
-    "not_just_sent": "rung_at IS NULL OR rung_at < {earlier} OR rung_at < due_at OR rung_at < lease_until",
+    # A worker may already run the job: its lease has not expired then.
+    "not_just_sent": (
+        "rung_at IS NULL OR rung_at < {earlier} OR rung_at < due_at OR (rung_at < lease_until AND lease_until < {now})"
+    ),
     # The first part is the condition of the index.
     "lost_message": (
         "state IN ('waiting', 'running') AND rung_at IS NOT NULL"

@@ -13,10 +13,14 @@ from django.conf import settings
 from django.db.models import Case, Q, Value, When
 from django.db.models.functions import Now
 
-from apps.core.jobs.models import WorkerProcess
+from apps.core.jobs.models import Job, WorkerProcess
+from apps.core.tenancy.scope import all_shops_scope
 
 # The number of seconds between two reports of a process.
-REPORT_SECONDS = 20.0
+REPORT_SECONDS = 5.0
+# The panel warns of a queue when no worker that consumes the queue has reported for this long. During an upgrade, there
+# are also workers of the last release, which report every 20 seconds.
+SILENT_AFTER = timedelta(seconds=25)
 # A process that has not reported for this long is lost.
 LOST_AFTER = timedelta(seconds=60)
 # Lost processes are shown for this long, unless a process with the same node name starts earlier.
@@ -66,6 +70,23 @@ def get_worker_metrics() -> WorkerMetrics:
         {state: states[role.value, state] for state in ("alive", "lost")} for role in WorkerProcess.Role
     )
     return WorkerMetrics(workers, schedulers, {queue: consumed[queue] for queue in settings.TASK_QUEUES})
+
+
+def find_queues_without_worker() -> list[str]:
+    """Return the queues in ``TASK_QUEUES`` that no worker has consumed for ``SILENT_AFTER``.
+
+    A renewed lease also proves that a worker is running, even if a busy database delays the worker's reports.
+    """
+    reports = WorkerProcess.objects.filter(role=WorkerProcess.Role.WORKER, seen_at__gt=Now() - SILENT_AFTER)
+    consumed = {queue for queues in reports.values_list("queues", flat=True) for queue in queues}
+    silent = [queue for queue in settings.TASK_QUEUES if queue not in consumed]
+    if not silent:
+        return []
+    renewed_until = Now() - SILENT_AFTER + timedelta(seconds=settings.JOB_LEASE_SECONDS)
+    with all_shops_scope():
+        running = Job.objects.filter(state=Job.State.RUNNING, queue__in=silent, lease_until__gt=renewed_until)
+        working = set(running.order_by().values_list("queue", flat=True).distinct())
+    return [queue for queue in silent if queue not in working]
 
 
 def delete_lost_processes(at: datetime) -> int:

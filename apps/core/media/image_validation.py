@@ -28,6 +28,8 @@ MAX_FRAMES = 250
 MAX_READS = 500_000
 
 TOO_MANY_BYTES = is_larger_than(MAX_BYTES)
+ACCEPTED = "PNG, JPEG, GIF, WebP, AVIF"
+WRONG_FORMAT = define_message("images.wrong_format", "must be in one of the formats {formats}")(formats=ACCEPTED)
 TOO_MANY_PIXELS = define_message("images.too_many_pixels", "is larger than {count} megapixels")(count=MAX_MEGAPIXELS)
 TOO_MANY_FRAMES = define_message("images.too_many_frames", "has more than {count} frames")(count=MAX_FRAMES)
 
@@ -64,6 +66,7 @@ class ImageFormat(StrEnum):
         return f"image/{self.value}"
 
 
+_SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff")
 # Pillow reports a JPEG that contains a second image, such as a camera preview, as "MPO". Browsers treat it as JPEG.
 _FORMATS = {"PNG": ImageFormat.PNG, "GIF": ImageFormat.GIF, "JPEG": ImageFormat.JPEG, "MPO": ImageFormat.JPEG}
 
@@ -100,7 +103,11 @@ class OpenedImage:
     @property
     def transposition(self) -> Image.Transpose | None:
         """Return the operation that turns the pixels upright, or None if the pixels are already upright."""
-        return _ORIENTATIONS.get(self.orientation)
+        return get_transposition(self.orientation)
+
+
+def get_transposition(orientation: int) -> Image.Transpose | None:
+    return _ORIENTATIONS.get(orientation)
 
 
 def identify_image(content: bytes, *, is_cleaned_next: bool = False) -> ImageInfo:
@@ -129,8 +136,9 @@ def open_image(content: bytes) -> OpenedImage:
         ImageRefused: The content is not a PNG, GIF or JPEG, has a damaged structure, or exceeds a limit. Damaged pixel
             data is not detected.
     """
-    if len(content) > MAX_BYTES:
-        raise ImageRefused(TOO_MANY_BYTES)
+    check_size(content)
+    if not content.startswith(_SIGNATURES):
+        raise ImageRefused(WRONG_FORMAT)
     with convert_pillow_errors():
         pillow_image = Image.open(_MeteredBytes(content), formats=("PNG", "GIF", "JPEG"))
         image_format = _FORMATS[pillow_image.format or ""]
@@ -140,7 +148,12 @@ def open_image(content: bytes) -> OpenedImage:
             _check_png_end(content)
     if gif and gif.frames > MAX_FRAMES:
         raise ImageRefused(TOO_MANY_FRAMES)
-    return OpenedImage(pillow_image, image_format, _read_orientation(pillow_image), gif)
+    return OpenedImage(pillow_image, image_format, read_orientation(pillow_image), gif)
+
+
+def check_size(content: bytes) -> None:
+    if len(content) > MAX_BYTES:
+        raise ImageRefused(TOO_MANY_BYTES)
 
 
 def check_pixels(pillow_image: Image.Image) -> None:
@@ -188,7 +201,8 @@ def _check_png_end(content: bytes) -> None:
         raise ImageRefused(INVALID)
 
 
-def _read_orientation(pillow_image: Image.Image) -> int:
+def read_orientation(pillow_image: Image.Image) -> int:
+    """Return the EXIF orientation from 1 to 8. A missing or invalid value becomes 1."""
     # Do not use `getexif()`, which falls back to XMP. Browsers ignore XMP, so they would rotate the image differently.
     exif = Image.Exif()
     try:

@@ -57,15 +57,29 @@ def transform_image(data: bytes, transformation: Transformation) -> bytes:
         return _transform_gif(image.picture, image.gif.frames, plan) if resized else image.gif.clean(data)
 
     pillow_image = _decode(image, plan, resized=resized)
-    profile = _color_profile(image.picture, pillow_image)
+    return encode_image(pillow_image, image.format, original=image.picture, size=len(data), resized=resized)
+
+
+def encode_image(
+    pillow_image: Image.Image, image_format: ImageFormat, *, original: Image.Image, size: int, resized: bool = False
+) -> bytes:
+    """Encode an image as PNG or JPEG with the color profile of the original. ``size`` is the original's in bytes."""
+    profile = _color_profile(original, pillow_image)
     output = io.BytesIO()
-    if image.format is ImageFormat.JPEG:
+    if image_format is ImageFormat.JPEG:
         quality = RESIZED_QUALITY if resized else UNRESIZED_QUALITY
         pillow_image.save(output, "JPEG", quality=quality, icc_profile=profile)
     else:
-        options = _get_png_options(pillow_image, len(data), resized=resized)
+        options = _get_png_options(pillow_image, size, resized=resized)
         pillow_image.save(output, "PNG", icc_profile=profile, **options)
     return output.getvalue()
+
+
+def convert_to_gif(pillow_image: Image.Image, frames: int) -> bytes | None:
+    """Return an animation of any format as a GIF, or None if it is too large."""
+    if frames * pillow_image.width * pillow_image.height > MAX_ANIMATION_PIXELS_OUT:
+        return None
+    return _transform_gif(pillow_image, frames, _make_plan(pillow_image.size, Transformation()))
 
 
 def _get_png_options(pillow_image: Image.Image, size: int, *, resized: bool) -> dict[str, int]:

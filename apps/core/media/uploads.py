@@ -9,6 +9,7 @@ from apps.core.http.sync_client import Limits, download_file
 from apps.core.i18n.error_messages import BLANK, INVALID
 from apps.core.i18n.messages import as_message, define_message
 from apps.core.media.attachments import AttachmentRefused, decode_attachment
+from apps.core.media.conversion import convert_image
 from apps.core.media.image_validation import MAX_BYTES, ImageRefused, identify_image
 from apps.core.media.metadata import strip_metadata
 from apps.core.media.names import normalize_filename
@@ -61,12 +62,13 @@ def load_image_from_body(
 
 
 def load_uploaded_image(data: bytes, name: str) -> ValidatedImage:
-    """Validate the bytes of an image and strip its metadata.
+    """Validate the bytes of an image, strip its metadata, and convert WebP and AVIF to PNG, JPEG or GIF.
 
     Raises:
-        UploadRefused: The file is not a PNG, GIF or JPEG, is damaged, or exceeds a limit.
+        UploadRefused: The file is not in an accepted format, is damaged, or exceeds a limit.
     """
     try:
+        data = convert_image(data)
         info = identify_image(data, is_cleaned_next=True)
         data = strip_metadata(data)
     except ImageRefused as error:

@@ -2,7 +2,8 @@
 
 The standard library's reader is not safe enough. It creates an object per entry before entries can be counted, accepts
 overlapping entries (up to Python 3.12), silently truncates entries that are longer than declared, and repairs dangerous
-names instead of rejecting them. This module adds the missing checks and writes nothing to disk.
+names instead of rejecting them. This module adds the missing checks and writes nothing to disk. The caller decides
+which names of files are allowed.
 """
 
 import copy
@@ -20,7 +21,6 @@ from apps.core.i18n.error_messages import format_bytes, larger_than
 
 MIB = 1024 * 1024
 CHUNK = 64 * 1024
-MAX_NAME = 255
 
 _END_RECORD = struct.Struct("<4s4H2LH")
 _END_SIGNATURE = b"PK\x05\x06"
@@ -35,6 +35,7 @@ _MAX_DIRECTORY_BYTES_PER_ENTRY = 1024
 
 # Entries with these flags are rejected: encryption, compressed patch data, strong encryption and masked headers.
 _REFUSED_FLAGS = 0x0001 | 0x0020 | 0x0040 | 0x2000
+_UTF8_FLAG = 0x0800
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _RESERVED = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
     f"{device}{digit}" for device in ("com", "lpt") for digit in range(10)
@@ -122,7 +123,6 @@ class ValidatedZip:
             self._archive = zipfile.ZipFile(file)
         self._unpacked_bytes = unpacked_bytes
         self.entries = tuple(_validate_entry(info) for info in self._archive.infolist())
-        _check_unique(self.entries)
         with _convert_errors():
             _check_disjoint(file, self.entries, directory_start)
         refuse_if(sum(entry.size for entry in self.entries) > unpacked_bytes, _format_too_large(unpacked_bytes))
@@ -210,21 +210,13 @@ def _check_end_record(file: BinaryIO, packed_bytes: int, max_entries: int) -> in
 
 
 def _validate_entry(info: zipfile.ZipInfo) -> ZipEntry:
-    name = info.orig_filename
+    name = _decode_name(info)
     path = name.removesuffix("/")
     quoted_name = quote_name(name)
-    refuse_if(
-        not name or len(name) > MAX_NAME,
-        f"The archive contains a name that is empty or longer than {MAX_NAME} characters.",
-    )
-    control = not name.isprintable() and any(unicodedata.category(character) == "Cc" for character in name)
-    refuse_if(control, f"The archive contains a name with a control character: {quoted_name}")
-    # The checks cover Windows, which ignores trailing dots and spaces (".. " equals "..") and everything after the
-    # first dot of a device name.
-    parts = path.split("/")
-    refuse_if(not _is_relative(parts, name), f"The archive contains an unsafe path: {quoted_name}")
-    reserved = any(_is_reserved(part) for part in parts)
-    refuse_if(reserved, f"The archive contains a name that is reserved on some systems: {quoted_name}")
+    refuse_if(not name, "The archive contains a file without a name.")
+    # Windows ignores trailing dots and spaces, so ".. " equals "..".
+    is_relative = "\\" not in name and all(part.rstrip(". ") for part in path.split("/"))
+    refuse_if(not is_relative, f"The archive contains an unsafe path: {quoted_name}")
     refuse_if(bool(info.flag_bits & _REFUSED_FLAGS), f"The archive contains an encrypted entry: {quoted_name}")
     refuse_if(info.compress_type not in _METHODS, f"The archive uses an unknown compression method: {quoted_name}")
     kind = stat.S_IFMT(info.external_attr >> 16)
@@ -236,35 +228,20 @@ def _validate_entry(info: zipfile.ZipInfo) -> ZipEntry:
     return ZipEntry(path, is_dir, info.file_size, info.header_offset, info)
 
 
-def is_plain_path(path: str) -> bool:
-    """Return True if the path is safe on all systems. The path must not end with a slash."""
-    parts = path.split("/")
-    return len(path) <= MAX_NAME and _is_relative(parts, path) and not any(_is_reserved(part) for part in parts)
+def _decode_name(info: zipfile.ZipInfo) -> str:
+    """Return the path of an entry. macOS writes UTF-8 without the flag that says so."""
+    name = info.orig_filename
+    if name.isascii() or info.flag_bits & _UTF8_FLAG:
+        return name
+    try:
+        return name.encode("cp437").decode()
+    except UnicodeError:
+        return name
 
 
-def _is_relative(parts: list[str], name: str) -> bool:
-    return "\\" not in name and ":" not in name and all(part.rstrip(". ") for part in parts)
-
-
-def _is_reserved(part: str) -> bool:
+def is_reserved_name(part: str) -> bool:
+    """Return True if Windows reserves the name of a file or folder. Everything after the first dot is ignored."""
     return unicodedata.normalize("NFKC", part).partition(".")[0].rstrip().casefold() in _RESERVED
-
-
-def _check_unique(entries: Iterable[ZipEntry]) -> None:
-    """Reject names that some file systems treat as equal, and paths that are both a file and a directory."""
-    names: set[str] = set()
-    files: set[str] = set()
-    parents: set[str] = set()
-    for entry in entries:
-        folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", entry.name).casefold())
-        refuse_if(folded in names, f"The archive contains a name twice: {quote_name(entry.name)}")
-        names.add(folded)
-        if not entry.is_dir:
-            files.add(folded)
-        while (folded := folded.rpartition("/")[0]) and folded not in parents:
-            parents.add(folded)
-    both = files & parents
-    refuse_if(bool(both), f"The archive contains a file that is also a directory: {quote_name(min(both, default=''))}")
 
 
 def _check_disjoint(file: BinaryIO, entries: Iterable[ZipEntry], directory_start: int) -> None:

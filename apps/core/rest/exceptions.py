@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/json; charset=utf-8"
 BASE = "base"
+# RFC 9110, section 11.6.1: each 401 names the authentication that would help.
+CHALLENGE = {"WWW-Authenticate": 'Basic realm="Admin API", charset="UTF-8"'}
 UNAUTHORIZED = "[API] Invalid API key or access token (unrecognized login or wrong password)"
 
 
@@ -139,7 +141,7 @@ def _integrity_response(exc: IntegrityError) -> HttpResponse:
 _RESPONSES: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ...] = (
     (ApiError, lambda exc: render_error(exc.errors, exc.status, headers=exc.headers, detail=exc.detail)),
     (RowDeleted, lambda exc: render_error(NOT_FOUND, 404)),
-    (AccessEnded, lambda exc: render_error(UNAUTHORIZED, 401)),
+    (AccessEnded, lambda exc: render_error(UNAUTHORIZED, 401, headers=CHALLENGE)),
     (DomainError, lambda exc: render_error(exc.errors, exc.status, headers=exc.headers)),
     (ModelValidationError, lambda exc: render_error(_model_messages(exc), 422)),
     (IntegrityError, _integrity_response),

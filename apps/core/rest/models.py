@@ -1,4 +1,4 @@
-"""The model for idempotency keys and their stored responses."""
+"""The models for idempotency keys with their stored responses, and for calls of deprecated routes."""
 
 from django.db import models
 
@@ -32,3 +32,25 @@ class IdempotencyKey(ShopOwned):
 
     def __str__(self) -> str:
         return self.key
+
+
+class DeprecatedCall(ShopOwned):
+    """The latest call of a deprecated route by an app, per route and version. ``anchor`` is a key of ``REASONS``."""
+
+    installation = models.ForeignKey(Installation, on_delete=models.CASCADE, related_name="+")
+    endpoint = models.CharField(max_length=255, help_text="The method and the path after the version.")
+    version = models.CharField(max_length=8)
+    anchor = models.CharField(max_length=64)
+    last_call_at = models.DateTimeField()
+
+    non_personal_fields = ("endpoint", "version", "anchor")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("installation", "endpoint", "version"), name="api_deprecatedcall_once_per_route_and_version"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.endpoint

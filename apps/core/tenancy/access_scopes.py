@@ -8,10 +8,14 @@ from apps.core.i18n.messages import define_message
 _RESOURCES = {
     "script_tags": gettext_noop("scripts in the online store"),
     "products": gettext_noop("products, variants, images and collections"),
+    "product_listings": gettext_noop("products and collections in the app's sales channel"),
     "inventory": gettext_noop("inventory levels"),
-    "content": gettext_noop("blogs and articles"),
+    "content": gettext_noop("pages, redirects, blogs, articles and comments"),
     "themes": gettext_noop("themes and their files"),
+    "resource_feedbacks": gettext_noop("messages to staff about the setup of the app"),
+    "marketing_events": gettext_noop("marketing events of the app"),
     "locations": gettext_noop("locations"),
+    "shipping": gettext_noop("countries, their tax rates and shipping zones"),
     "mobile_platform_applications": gettext_noop("mobile app registrations"),
     "customers": gettext_noop("customers and their addresses"),
     "orders": gettext_noop("orders, transactions and refunds"),
@@ -25,6 +29,7 @@ _RESOURCES = {
 
 # Scopes that stand alone: the verb of the description, and the label of the resource.
 _SINGLE_SCOPES = {
+    "read_payment_gateways": ("See", gettext_noop("payment gateways")),
     "read_users": ("See", gettext_noop("staff members")),
     "write_metafields": ("Change", gettext_noop("shop metafields")),
     "write_past_refunds": ("Import", gettext_noop("past refunds (marketplace apps only)")),
@@ -32,7 +37,11 @@ _SINGLE_SCOPES = {
 }
 
 # Other names of scopes, which existing apps request.
-_OTHER_NAMES = {f"{verb}_online_store_pages": f"{verb}_content" for verb in ("read", "write")}
+_OTHER_NAMES = {
+    f"{verb}_{resource}": f"{verb}_content"
+    for verb in ("read", "write")
+    for resource in ("online_store_pages", "online_store_navigation")
+}
 
 # Labels of resources by the part of the scope after ``read_`` or ``write_``. Pages translate the labels.
 RESOURCE_LABELS: dict[str, str] = {

@@ -7,6 +7,7 @@ shown in that currency.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 
 from django.utils.translation import gettext_noop
@@ -90,6 +91,28 @@ def get_presentments(shop: Shop) -> tuple[Presentment, ...]:
 
 def find_presentment(shop: Shop, currency: str) -> Presentment | None:
     return next((presentment for presentment in get_presentments(shop) if presentment.currency == currency), None)
+
+
+def get_rate_times(shop: Shop) -> dict[str, datetime]:
+    """Return when the rate of each presentment currency was set. Earlier versions did not store the time."""
+    times = {row["currency"]: row.get("rate_updated_at") for row in shop.presentment_currencies}
+    return {code: datetime.fromisoformat(text) if text else shop.updated_at for code, text in times.items()}
+
+
+def stamp_rates(
+    rows: Sequence[Mapping[str, str | None]], before: Sequence[Mapping[str, str | None]], at: datetime
+) -> list[dict[str, str | None]]:
+    """Add the time to the rows with a new rate. Rows with an unchanged rate keep their time."""
+    known = {row["currency"]: row for row in before}
+    stamped: list[dict[str, str | None]] = []
+    for row in rows:
+        current = known.get(row["currency"])
+        if current is None or current["rate"] != row["rate"]:
+            stamped.append({**row, "rate_updated_at": at.isoformat(timespec="seconds")})
+        else:
+            times = {name: current[name] for name in ("rate_updated_at",) if name in current}
+            stamped.append({**row, **times})
+    return stamped
 
 
 def validate_presentments(rows: Sequence[Mapping[str, str | None]], own: str) -> list[dict[str, str | None]]:

@@ -2,7 +2,8 @@
 
 All names except ``refund_orders`` also exist in the API. Apps register ``grants`` in their ``admin`` module to define
 which Django permissions a name grants. Full access grants all of these Django permissions. View-only access grants only
-the Django permissions for reading.
+the Django permissions for reading. Names without a grant belong to features that do not exist yet, so the panel does
+not offer them (``get_offered_names``).
 """
 
 from collections.abc import Collection, Container, Iterable, Mapping
@@ -117,6 +118,12 @@ def get_granting_names(permission: str) -> list[str]:
     return [name for name in NAMES if name in names]
 
 
+def get_offered_names() -> list[str]:
+    """Return the permission names that grant something. Staff can only be given these names."""
+    granting = {grant.name for grant in grants.values()}
+    return [name for name in NAMES if name in granting]
+
+
 # Maps each group to its permission names with their labels.
 GROUPS: dict[str, dict[str, str]] = {
     gettext_noop("Home"): {
@@ -148,8 +155,8 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     gettext_noop("Online store"): {
         "themes": gettext_noop("Manage themes and view script tags"),
-        "pages": gettext_noop("Manage blogs and articles"),
-        "links": gettext_noop("Manage navigation"),
+        "pages": gettext_noop("Manage pages, blogs, articles and comments"),
+        "links": gettext_noop("Manage URL redirects"),
         "domains": gettext_noop("Manage domains"),
     },
     gettext_noop("Apps"): {
@@ -182,7 +189,7 @@ VIEW_ONLY_SUFFIX = ":view"
 PRESETS: dict[str, tuple[str, ...]] = {
     gettext_noop("Support"): ("orders", "customers"),
     gettext_noop("Shipping"): ("orders", "edit_orders", "locations"),
-    gettext_noop("Editor"): ("pages", "themes", "products"),
+    gettext_noop("Editor"): ("pages", "links", "themes", "products"),
     gettext_noop("Developer"): ("applications", "view_private_apps", "edit_private_apps", "themes"),
     gettext_noop("Manager"): tuple(name for name in NAMES if not name.startswith(("billing_", "platform_"))),
     gettext_noop("Viewer"): tuple(f"{name}{VIEW_ONLY_SUFFIX}" for name in NAMES),

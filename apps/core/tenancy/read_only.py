@@ -25,8 +25,12 @@ from django.db.models import Q
 from apps.core.db.row_locks import set_lock_timeout
 from apps.core.db.transient_errors import READ_ONLY_ERROR, is_lock_timeout
 from apps.core.exceptions import DomainError
+from apps.core.registry import Registry
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.shop_owned import ShopOwned
+
+# Functions that complete a shop once it is writable again, for example rows that a migration had to leave out.
+writable_listeners = Registry[str, Callable[[Shop], object]]("listeners for shops that become writable")
 
 _LOCK_SECONDS = 2
 _ATTEMPTS = 5
@@ -73,10 +77,16 @@ def make_read_only(shop: Shop, *, at: datetime) -> None:
 
 
 def make_writable(shop: Shop) -> None:
-    """Make the shop writable again. After a ``TableBusy`` error, the shop is still partly read-only."""
+    """Make the shop writable again, and call the listeners.
+
+    Raises:
+        TableBusy: A table could not be locked in time. The shop is still partly read-only.
+    """
     _execute_per_table(lambda model: _get_drop_statements(model, shop.pk))
     Shop.objects.filter(pk=shop.pk).update(read_only_at=None)
     shop.refresh_from_db()
+    for listener in writable_listeners.values():
+        listener(shop)
 
 
 def restore_triggers(using: str = "default", **_: object) -> None:

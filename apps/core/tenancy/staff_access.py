@@ -38,11 +38,15 @@ _ORDERS = (("orders",), ("edit_orders",))
 REQUIRED_PERMISSIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "script_tags": (("themes", "applications"), ("themes",)),
     "products": (("products",), ("products",)),
+    "product_listings": (("products",), ("products",)),
     "inventory": (("products",), ("products",)),
     "content": (("pages",), ("pages",)),
     "themes": (("themes",), ("themes",)),
     "theme_code": (("themes",), ("themes",)),
+    "resource_feedbacks": (("applications", "products"), ("applications",)),
+    "marketing_events": (("marketing",), ("marketing",)),
     "locations": (("locations", "products"), ("locations",)),
+    "shipping": (("preferences",), ("preferences",)),
     "mobile_platform_applications": (("preferences",), ("preferences",)),
     "customers": (("customers",), ("customers",)),
     "orders": _ORDERS,
@@ -53,6 +57,7 @@ REQUIRED_PERMISSIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "merchant_managed_fulfillment_orders": _ORDERS,
     "assigned_fulfillment_orders": _ORDERS,
     "third_party_fulfillment_orders": _ORDERS,
+    "payment_gateways": (("platform_payments_accounts",), ("platform_payments_accounts",)),
     "users": (_STAFF, _STAFF),
     "metafields": (("preferences",), ("preferences",)),
 }
@@ -71,6 +76,7 @@ class Member:
     scopes: frozenset[str]
     may_install: bool
     may_refund: bool
+    may_redirect: bool
 
     def limit_scopes(self, granted: Iterable[str]) -> frozenset[str]:
         return frozenset(granted) & self.scopes
@@ -101,6 +107,7 @@ def find_member(user_id: int, shop: Shop) -> Member | None:
         scopes=frozenset(SCOPES) if is_unrestricted else get_delegated_scopes(names, view_only),
         may_install=is_unrestricted or "shops.add_installation" in granted,
         may_refund=is_unrestricted or "refunds.add_refund" in granted,
+        may_redirect=is_unrestricted or "content.change_redirect" in granted,
     )
 
 

@@ -7,7 +7,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
 from apps.core.admin.forms.forms import Values
-from apps.core.tenancy.permissions import GROUPS, LABELS, NAMES, PRESETS, VIEW_ONLY_SUFFIX, Level, Levels
+from apps.core.tenancy.permissions import (
+    GROUPS,
+    PRESETS,
+    VIEW_ONLY_SUFFIX,
+    Level,
+    Levels,
+    get_offered_names,
+    get_permission_labels,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +41,18 @@ class PermissionsForm(forms.Form):
     user cannot grant are locked, and their levels do not change.
     """
 
-    permissions = forms.MultipleChoiceField(
-        choices=[("", ""), *((f"{name}{end}", name) for name in NAMES for end in ("", VIEW_ONLY_SUFFIX))],
-        required=False,
-        label=gettext_lazy("Permissions"),
-    )
+    permissions = forms.MultipleChoiceField(required=False, label=gettext_lazy("Permissions"))
 
     def __init__(
         self, data: QueryDict | None = None, *, current_levels: Levels | None = None, grantable: Levels
     ) -> None:
         super().__init__(data)
         self.held, self.grantable = current_levels or {}, grantable
+        self._offered = get_offered_names()
+        names = dict.fromkeys((*self._offered, *self.held))
+        field = self.fields["permissions"]
+        assert isinstance(field, forms.MultipleChoiceField)
+        field.choices = [("", ""), *((f"{name}{end}", name) for name in names for end in ("", VIEW_ONLY_SUFFIX))]
 
     @property
     def levels(self) -> dict[str, Level]:
@@ -63,19 +72,23 @@ class PermissionsForm(forms.Form):
 
     @property
     def groups(self) -> Iterator[tuple[str, list[PermissionLine]]]:
-        """Yield the groups of the matrix with their permissions. Unknown permissions are in the group "Other"."""
+        """Yield the groups of the matrix with their permissions."""
         displayed = dict(self.held)
         if self.is_bound:
             displayed = {name: level for name, level in displayed.items() if self._is_permission_locked(name)}
             displayed |= _parse_levels(self.data.getlist("permissions"))  # type: ignore[attr-defined]
         for group, labels in GROUPS.items():
-            yield _(group), [self._line(name, _(text), displayed) for name, text in labels.items()]
-        if unknown := sorted(self.held.keys() - LABELS.keys()):
-            yield _("Other"), [self._line(name, name, self.held) for name in unknown]
+            lines = [self._line(name, _(text), displayed) for name, text in labels.items() if name in self._offered]
+            if lines:
+                yield _(group), lines
+        if others := sorted(self.held.keys() - set(self._offered)):
+            labels_by_name = zip(others, get_permission_labels(others), strict=True)
+            yield _("Other"), [self._line(name, label, displayed) for name, label in labels_by_name]
 
     @property
     def presets(self) -> list[tuple[str, str]]:
-        return [(_(title), " ".join(names)) for title, names in PRESETS.items()]
+        offered = {f"{name}{end}" for name in self._offered for end in ("", VIEW_ONLY_SUFFIX)}
+        return [(_(title), " ".join(name for name in names if name in offered)) for title, names in PRESETS.items()]
 
     def _is_permission_locked(self, name: str) -> bool:
         """Return True if the current user cannot grant any level, or cannot grant the staff member's current level."""

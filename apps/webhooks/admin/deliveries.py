@@ -75,6 +75,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
     )
     empty_text = gettext_lazy("No webhooks have been sent recently.")
     list_before_template = "panel/webhooks/deliveries.html"
+    list_notice_template = "panel/list_workers.html"
     list_display = ("topic_and_kind", "event_subject", "app_name", "status", "attempt_count", "triggered_at", "problem")
     mobile_hide_labels = ("event_subject", "app_name", "problem")
     list_display_links = ("topic_and_kind",)

@@ -11,7 +11,8 @@ from django.db.models import Q
 
 from apps.core.db.constraint_errors import find_violated_constraint
 from apps.core.db.row_locks import refresh_for_update
-from apps.core.events.recording import Changes, compute_changes, record_event
+from apps.core.events.recording import compute_changes, record_event
+from apps.core.events.values import Changes
 from apps.core.exceptions import RowDeleted
 from apps.core.i18n.messages import define_message
 from apps.core.models import TimestampedQuerySet

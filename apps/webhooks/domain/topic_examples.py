@@ -23,6 +23,8 @@ MAX_LIST_ITEMS = 1
 # Maps topic families without a separate section in docs/topics.md to the section that lists them.
 _SECTIONS: Mapping[str, str] = {
     "app_purchases_one_time": "app",
+    "app_subscriptions": "app",
+    "collection_listings": "product_listings",
     "customer": "customers",
     "customers_email_marketing_consent": "customers",
     "customers_marketing_consent": "customers",

@@ -10,7 +10,8 @@ from tests.support import factories
 from tests.support.databases.snapshots import assert_database_unchanged
 from tests.support.subtests import Subtests
 
-# Writes that need no scope: an app may uninstall itself, and subscribe to topics that its scopes can read.
+# Writes that need no scope: an app may uninstall itself, subscribe to topics that its scopes can read, and ask staff to
+# approve its charges. Its storefront access tokens open no route.
 WRITES_OF_ANY_TOKEN = {
     "POST webhooks.json",
     "PUT webhooks/<id>.json",
@@ -18,6 +19,15 @@ WRITES_OF_ANY_TOKEN = {
     "POST webhooks/<subscription_id>/test.json",
     "POST webhooks/<subscription_id>/deliveries/<id>/resend.json",
     "DELETE webhooks/<id>.json",
+    "POST storefront_access_tokens.json",
+    "DELETE storefront_access_tokens/<id>.json",
+    "POST application_charges.json",
+    "POST application_credits.json",
+    "POST recurring_application_charges.json",
+    "DELETE recurring_application_charges/<id>.json",
+    "PUT recurring_application_charges/<id>/customize.json",
+    "POST recurring_application_charges/<id>/activate.json",
+    "POST recurring_application_charges/<recurring_charge_id>/usage_charges.json",
     "POST graphql.json",
     "DELETE api_permissions/current.json",
     "DELETE /admin/api_permissions/current.json",
@@ -36,7 +46,7 @@ def check_sample_request_works(case: RouteCase) -> None:
 
     assert response.status_code == case.sample.status, response.content
     assert response["Content-Type"] == "application/json; charset=utf-8"
-    assert response["X-Platform-API-Version"] == "2026-07"
+    assert response["X-Platform-API-Version"] == "2026-10"
     assert response["X-Platform-Shop-Api-Call-Limit"] == "1/40"
     assert len(response["X-Request-Id"]) == 36
 
@@ -52,6 +62,7 @@ def check_bad_tokens_are_refused(case: RouteCase) -> None:
             with subtest(reason):
                 response = case.send(anonymous, headers=header)
                 assert (response.status_code, response.content) == (401, UNAUTHORIZED)
+                assert response["WWW-Authenticate"] == 'Basic realm="Admin API", charset="UTF-8"'
 
 
 @route_check(lambda route: bool(route.scopes))

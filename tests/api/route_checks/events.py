@@ -3,20 +3,20 @@
 from apps.core.events.models import Event
 from apps.core.tenancy.scope import shop_scope
 from tests.api.route_checks import RouteCase, is_get, route_check
-from tests.support.rest.store_copies import copy_store, find_untold, hear_everything, run_waiting_work
+from tests.support.rest.store_copies import copy_store, find_unreported, report_everything, run_waiting_work
 
 
 @route_check(lambda route: not is_get(route))
-def check_changes_are_told_with_their_results(case: RouteCase) -> None:
+def check_changes_are_reported_with_their_results(case: RouteCase) -> None:
     with shop_scope(case.shop):
         last = Event.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     before = copy_store(case.shop)
 
-    with hear_everything():
+    with report_everything():
         response = case.send()
         run_waiting_work(case.shop)
 
     assert response.status_code == case.sample.status
     with shop_scope(case.shop):
         events = list(Event.objects.filter(pk__gt=last).order_by("pk"))
-    assert find_untold(before, copy_store(case.shop), events) == []
+    assert find_unreported(before, copy_store(case.shop), events) == []

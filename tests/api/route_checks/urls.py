@@ -104,7 +104,7 @@ def check_number_of_queries_does_not_depend_on_number_of_rows(case: RouteCase) -
         with CaptureQueriesContext(connection) as queries:
             response = case.send(query=query)
         assert response.status_code == 200, response.content[:300]
-        (rows,) = response.json().values()
+        (rows,) = (value for value in response.json().values() if isinstance(value, list))
         return len(rows), [query["sql"] for query in queries.captured_queries]
 
     with shop_scope(case.shop):

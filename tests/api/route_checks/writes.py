@@ -31,6 +31,7 @@ REPEATED_ACTIONS = {
     "PUT smart_collections/<id>/order.json",
     "PUT customers/<customer_id>/addresses/<id>/default.json",
     "PUT themes/<theme_id>/assets.json",
+    "PUT recurring_application_charges/<id>/customize.json",
 }
 # This route deletes the addresses in the request.
 DESTROYS = {"PUT customers/<customer_id>/addresses/set.json"}

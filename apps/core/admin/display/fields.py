@@ -17,7 +17,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.core.events.recording import HIDDEN_VALUE
+from apps.core.events.values import HIDDEN_VALUE
 from apps.core.i18n import formats
 from apps.core.tenancy.scope import get_current_shop
 
@@ -162,11 +162,6 @@ def get_field_label(field: str, models: Models = ()) -> str:
         else:
             label += ", " * bool(label) + str(_LABELS.get(part) or capfirst(_get_label(part, models)))
     return label
-
-
-def get_changed_field_labels(subject: str, changes: Iterable[str]) -> list[str]:
-    """Return the sorted labels of the fields that an event of a subject such as ``orders.order`` changed."""
-    return sorted(get_field_label(name, get_subject_models(subject)) for name in changes)
 
 
 def format_field_value(field: str, value: object, models: Models = ()) -> str:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django_stubs_ext import StrOrPromise
 from rest_framework.serializers import ValidationError as Refused
 
+from apps.core.admin.display.changes import get_changed_names
 from apps.core.admin.forms.error_display import SentenceErrorList, as_sentence, format_field_error
 from apps.core.admin.forms.html_fields import MarkupField, restore_line_endings
 from apps.core.admin.staff_request import as_staff_request
@@ -115,7 +116,7 @@ class EditConflict:
         )
         self.who = get_actor_name(event.actor) if event else _("Someone")
         self.when = event.created_at if event else None
-        self.fields = sorted(event.changes) if event else []
+        self.fields = get_changed_names(event) if event else []
 
 
 class PanelForm(ShopOwnedForm[M]):

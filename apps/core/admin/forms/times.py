@@ -27,6 +27,11 @@ else:
 
 
 class _ShopTime(_Field):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # Otherwise, Django cuts the microseconds of the initial value, also if staff do not change the time.
+        self.widget.supports_microseconds = True
+
     def get_bound_field(self, form: forms.BaseForm, field_name: str) -> BoundField:
         bound_field = super().get_bound_field(form, field_name)
         if not form.is_bound and isinstance(bound_field.initial, datetime):

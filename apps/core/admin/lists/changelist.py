@@ -1,5 +1,5 @@
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,10 +16,11 @@ from django.utils.translation import gettext as _
 
 from apps.core.admin.lists import filtered_pagination, saved_views
 from apps.core.admin.lists.column_choice import COLUMNS_VAR, Columns
+from apps.core.admin.lists.column_classes import get_column_class
 from apps.core.admin.lists.filter_chips import VIEW_FILTER, get_active_filters
 from apps.core.admin.lists.filter_panel import FilterPanel
 from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
-from apps.core.admin.lists.search import get_truncation_note
+from apps.core.admin.lists.search import Suggestion, get_truncation_note
 from apps.core.admin.lists.typed_filters import DaysFilter, TypedFilter
 from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import ThemedChangeList
@@ -53,6 +54,8 @@ class PanelChangeList(ThemedChangeList):
     model_admin: saved_views.Screen
     list_display: Any
     order_note = ""
+    # False for lists that show links to newer and older rows instead of the number of rows and page numbers.
+    is_counted = True
 
     def __init__(self, request: HttpRequest, model: type[Model], *args: Any, **kwargs: Any) -> None:
         super().__init__(request, model, *args, **kwargs)
@@ -180,6 +183,13 @@ class PanelChangeList(ThemedChangeList):
     def matching(self) -> QuerySet[Any]:
         return self._unranked
 
+    @cached_property
+    def suggestions(self) -> Sequence[Suggestion]:
+        """Return similar search texts if the search has no matches. Each one searches the list without filters."""
+        if not self.query or self.result_count or self.is_popup:
+            return []
+        return [Suggestion(text, self._path) for text in self.model_admin.suggest_searches(self.query)]
+
     @property
     def filter_texts(self) -> list[str]:
         """Return the labels of the active filters, starting with the active built-in view."""
@@ -200,6 +210,10 @@ class PanelChangeList(ThemedChangeList):
             else escape(capfirst(str(label_for_field(name, self.model, self.model_admin))))
             for name in self.list_display
         ]
+
+    @cached_property
+    def column_classes(self) -> list[str]:
+        return [get_column_class(self.model_admin, name) for name in self.list_display]
 
     @property
     def formatted_count(self) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlencode
 
 from django.db import connection
 from django.db.models import Model, Q, QuerySet
@@ -25,6 +26,17 @@ _PREFIX_LOOKUPS = {"icontains": "istartswith", "contains": "startswith"}
 _LOOKUPS = {*_PREFIX_LOOKUPS, *_PREFIX_LOOKUPS.values(), "exact", "iexact"}
 
 M = TypeVar("M", bound=Model)
+
+
+class Suggestion(NamedTuple):
+    """A similar search text that has matches. ``path`` is the path of the list."""
+
+    text: str
+    path: str
+
+    @property
+    def link(self) -> str:
+        return f"{self.path}?{urlencode({'q': self.text})}"
 
 
 def is_palette_search(request: HttpRequest) -> bool:

@@ -10,12 +10,13 @@ from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from apps.core.admin.display.fields import get_changed_field_labels
+from apps.core.admin.display.changes import describe_changes
 from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin
 from apps.core.admin.staff_request import Context
 from apps.core.events.models import Event
-from apps.core.events.recording import Changes, build_changes, record_event
+from apps.core.events.recording import build_changes, record_event
 from apps.core.events.timelines import describe_event
+from apps.core.events.values import Changes
 from apps.core.registry import Registry
 from apps.core.tenancy.actor_names import get_actor_names
 
@@ -94,7 +95,7 @@ class AuditedAdmin(ExtraViewsAdmin[M]):
                     event,
                     names[event.actor],
                     describe_event(event),
-                    get_changed_field_labels(event.subject_type, event.changes),
+                    describe_changes(event),
                 )
                 for event in events
             ],

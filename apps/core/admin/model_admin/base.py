@@ -75,7 +75,9 @@ class PanelAdmin(AuditedAdmin[M]):
 
     Attributes:
         empty_text: The text that an empty list shows instead of "nothing found".
-        intro: A sentence above the list.
+        intro: A sentence below the list.
+        list_notice_template: A template that is rendered between the controls of a list and its rows.
+        numeric_columns: Columns with calculated numbers, which the list aligns like fields with numbers.
         is_in_palette: Whether the search of the command palette finds the rows.
         palette_order: 10 to 40 for models that staff search for most, 90 for records such as jobs and deliveries.
         storefront_path: A function that returns a row's storefront path, if rich text may link to the rows.
@@ -84,6 +86,8 @@ class PanelAdmin(AuditedAdmin[M]):
     storefront_path: Callable[[Any], str] | None = None
     empty_text: StrOrPromise = ""
     intro: StrOrPromise = ""
+    list_notice_template = ""
+    numeric_columns: Sequence[str] = ()
     is_in_palette = True
     palette_order = 50
     form: type[ModelForm[M]] = PanelForm[M]
@@ -109,10 +113,15 @@ class PanelAdmin(AuditedAdmin[M]):
         return PanelChangeList
 
     def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """Render the list with the menu title, or redirect to the user's default view."""
+        """Render the list with the menu title, or redirect to the user's default view.
+
+        The list needs none of Django's scripts, because lists.js replaces the script for bulk actions.
+        """
         if query := saved_views.get_default_query(request, self):
             return HttpResponseRedirect(f"{request.path}?{query}")
-        response = super().changelist_view(request, {"title": self.heading, **(extra_context or {})})
+        styles: Any = self.media
+        context = {"title": self.heading, "media": Media(css=styles._css), **(extra_context or {})}
+        response = super().changelist_view(request, context)
         return strip_markup(response)
 
     @display(description=gettext_lazy("Select record"))
@@ -174,10 +183,6 @@ class PanelAdmin(AuditedAdmin[M]):
 
     def palette_image(self, instance: M) -> str:
         return ""
-
-    @property
-    def list_before_template(self) -> str:
-        return "panel/list_headers.html" if self.list_headers else ""
 
     @property
     def list_headers(self) -> Sequence[str]:

@@ -135,6 +135,10 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
         """Return the URL of a page of this model, such as ``changelist`` or ``change``."""
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{name}", args=args)
 
+    def suggest_searches(self, term: str) -> Sequence[str]:
+        """Return a few similar search texts for a search without matches. The cost must be bounded."""
+        return ()
+
     def get_search_note(self, term: str) -> str:
         return describe_search_limits(term, self.search_fields)
 

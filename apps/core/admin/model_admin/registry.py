@@ -33,5 +33,5 @@ list_actions = Registry[tuple[type[Model], str], ListAction](
 )
 # Inlines below the form's own inlines, by model and name. A form shows them only for existing rows.
 inlines = Registry[tuple[type[Model], str], Inline]("inlines of forms")
-# Templates above a list, by model and name. A template receives the change list as ``cl``.
-list_headers = Registry[tuple[type[Model], str], str]("templates above lists")
+# Templates with entries for the menu of a list, by model and name. A template receives the change list as ``cl``.
+list_headers = Registry[tuple[type[Model], str], str]("menu entries of lists")

@@ -1,4 +1,4 @@
-"""The home page: open tasks, figures and recent events.
+"""The home page: open tasks, figures and what staff and apps did last.
 
 Apps register ``tasks``, ``cards`` and ``sections`` in their ``admin`` module. The page
 only loads content that the user may see and only links to lists that the user may open.
@@ -15,17 +15,17 @@ from django.utils.translation import gettext as _
 from django_stubs_ext import StrOrPromise
 
 from apps.core.admin import menu
+from apps.core.admin.display.acts import DescribedAct, describe_acts
 from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
 from apps.core.admin.pages import tour
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
+from apps.core.events.acts import exclude_system, find_acts, load_acts
 from apps.core.events.models import Event
-from apps.core.events.timelines import describe_event
 from apps.core.i18n import formats
 from apps.core.registry import Registry
-from apps.core.tenancy.actor_names import get_actor_names
 
-RECENT_EVENTS = 8
+RECENT_ACTS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +98,13 @@ def get_home_context(request: HttpRequest) -> Context:
             for section in sections.values()
             if has_permission(request, section.permission)
         ],
-        "recent": get_recent_events(request),
+        "recent": get_recent_acts(request),
+        "may_view_activity": has_permission(request, "events.view_event"),
         "offered_tour": tour.get_offered_stops(request),
     }
-    context["is_anything_open"] = any(context[part] for part in ("tasks", "cards", "sections", "recent")) or bool(
-        menu.get_page_entries(request)
-    )
+    context["is_anything_open"] = any(
+        context[part] for part in ("tasks", "cards", "sections", "may_view_activity")
+    ) or bool(menu.get_page_entries(request))
     return context
 
 
@@ -139,9 +140,9 @@ def _greeting() -> str:
     return _("Good afternoon") if 12 <= hour < 18 else _("Good evening")
 
 
-def get_recent_events(request: HttpRequest) -> list[tuple[Event, str, str]]:
+def get_recent_acts(request: HttpRequest) -> list[DescribedAct]:
+    """Return what staff and apps did last."""
     if not has_permission(request, "events.view_event"):
         return []
-    events = list(Event.rows().order_by("-id").defer("payload")[:RECENT_EVENTS])
-    names = get_actor_names([event.actor for event in events])
-    return [(event, names[event.actor], describe_event(event)) for event in events]
+    found, _has_older = find_acts(exclude_system(Event.rows()), RECENT_ACTS)
+    return describe_acts(request, load_acts(found))

@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import get_language, override
 
+from apps.core.admin.lists.search import Suggestion
 from apps.core.admin.menu import PageEntry
 from apps.core.admin.palette.entries import get_palette_entries
 from apps.core.admin.palette.matching import PaletteQuery
@@ -43,6 +44,19 @@ def search_panel(request: HttpRequest, term: str) -> list[SearchResult]:
         return []
     extra_results = (result for finder in search_functions.values() for result in finder(request, term))
     return [*_find_pages(request, term), *_find_rows(request, term), *extra_results]
+
+
+def suggest_searches(request: HttpRequest, term: str) -> Iterator[SearchResult]:
+    """Yield links to list searches for texts that are similar to a term without results, each text once."""
+    seen: set[str] = set()
+    for screen in _get_searchable_screens(request):
+        opts = screen.model._meta
+        for text in screen.suggest_searches(term.strip()[:MAX_TERM_LENGTH].replace("\x00", "")):
+            if text not in seen:
+                seen.add(text)
+                path = reverse(f"admin:{opts.app_label}_{opts.model_name}_changelist")
+                kind = capfirst(str(opts.verbose_name_plural))
+                yield SearchResult(title=text, description=kind, link=Suggestion(text, path).link, icon="search")
 
 
 def search_link_targets(request: HttpRequest, term: str) -> Iterator[dict[str, str]]:
@@ -89,11 +103,17 @@ def _find_rows(request: HttpRequest, term: str) -> Iterator[SearchResult]:
 def _search_models(
     request: HttpRequest, term: str, accepts: Callable[[Any], bool] = lambda screen: True
 ) -> Iterator[tuple[Model, str, Any]]:
-    model_admins: Iterable[Any] = filter(accepts, admin.site._registry.values())
+    for screen in filter(accepts, _get_searchable_screens(request)):
+        rows, _ = screen.get_search_results(request, screen.get_queryset(request), term)
+        related = screen.list_select_related
+        first_rows = list((rows.select_related(*related) if isinstance(related, tuple) else rows)[:ROWS_PER_MODEL])
+        names = screen.palette_titles(first_rows) if first_rows else {}
+        yield from ((row, names[row.pk], screen) for row in first_rows)
+
+
+def _get_searchable_screens(request: HttpRequest) -> Iterator[Any]:
+    """Yield the model admins that the user may search, in the order of the results."""
+    model_admins: Iterable[Any] = admin.site._registry.values()
     for screen in sorted(model_admins, key=lambda screen: screen.palette_order):
         if screen.is_in_palette and screen.get_search_fields(request) and screen.has_view_permission(request):
-            rows, _ = screen.get_search_results(request, screen.get_queryset(request), term)
-            related = screen.list_select_related
-            first_rows = list((rows.select_related(*related) if isinstance(related, tuple) else rows)[:ROWS_PER_MODEL])
-            names = screen.palette_titles(first_rows) if first_rows else {}
-            yield from ((row, names[row.pk], screen) for row in first_rows)
+            yield screen

@@ -21,7 +21,7 @@ from django.utils.crypto import constant_time_compare
 
 from apps.core.db.prepared_sql import execute_prepared
 from apps.core.db.row_locks import run_unless_locked
-from apps.core.rest.exceptions import UNAUTHORIZED, ApiError
+from apps.core.rest.exceptions import CHALLENGE, UNAUTHORIZED, ApiError
 from apps.core.tenancy.access_scopes import drop_implied_scopes
 from apps.core.tenancy.models import AccessToken, Installation, Shop, get_app_actor, hash_token
 from apps.core.tenancy.scope import SHOP_ENVIRON_KEY, all_shops_scope
@@ -48,6 +48,7 @@ class Access:
     user_id: int | None
     app_scopes: frozenset[str] = frozenset()
     may_uninstall: bool = True
+    may_redirect: bool = True
 
     @property
     def actor(self) -> str:
@@ -61,7 +62,7 @@ class Unauthorized(ApiError):
     status = 401
 
     def __init__(self) -> None:
-        super().__init__(UNAUTHORIZED)
+        super().__init__(UNAUTHORIZED, headers=CHALLENGE)
 
 
 def get_token_header_key() -> str:
@@ -146,7 +147,13 @@ def _restrict_to_member(access: Access, user_id: int) -> Access:
     granted = member.limit_scopes(access.app_scopes)
     installation = copy(access.installation)
     installation.scopes = drop_implied_scopes(granted)
-    return replace(access, installation=installation, granted_scopes=granted, may_uninstall=member.may_install)
+    return replace(
+        access,
+        installation=installation,
+        granted_scopes=granted,
+        may_uninstall=member.may_install,
+        may_redirect=member.may_redirect,
+    )
 
 
 def _update_last_used(token_id: int, now: datetime) -> None:

@@ -1,5 +1,6 @@
 """The base view for the API: authentication, version, rate limit and shop scope."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar
@@ -19,6 +20,7 @@ from apps.core.rest.exceptions import CONTENT_TYPE, ApiError, exception_handler,
 from apps.core.rest.render_context import RenderContext
 from apps.core.rest.requests import idempotency, read_your_writes, throttling
 from apps.core.rest.requests.authentication import SAFE_METHODS, Access, authenticate_token, check_scope
+from apps.core.rest.requests.deprecated_calls import record_deprecated_call
 from apps.core.rest.requests.deprecations import Deprecation
 from apps.core.rest.requests.parsers import (
     accepts_json,
@@ -38,6 +40,8 @@ ONE, BARE, MANY = "one", "bare", "many"
 
 # The singular names of all resources. A body with a second resource name is rejected; unknown keys are ignored.
 SINGULAR_NAMES: set[str] = set()
+
+_ARGUMENT = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
 class ApiView(ViewSet):
@@ -175,7 +179,15 @@ class ApiView(ViewSet):
         note = self.deprecated.get(getattr(self, "action", None) or "")
         if note is not None and note.applies_to(self.version):
             response[f"X-{brand}-API-Deprecated-Reason"] = note.url
+            if hasattr(self, "access"):
+                record_deprecated_call(self.access, note, self._describe_route(), self.version, at=self.at)
         return response
+
+    def _describe_route(self) -> str:
+        """Return the method and the path without ids, such as ``GET products/{product_id}/images.json``."""
+        match = self.request._request.resolver_match
+        path = match.route.partition("<str:version>/")[2] if match else self.request.path
+        return f"{self.request.method} " + _ARGUMENT.sub(r"{\1}", path)
 
     def load_parents(self) -> None:
         """Load the objects in the path, such as a parent; raise ``Http404`` if the shop does not have them."""

@@ -1,3 +1,4 @@
+import math
 import zoneinfo
 
 from django.core.validators import MaxValueValidator, RegexValidator
@@ -95,6 +96,12 @@ class Shop(Timestamped):
             "reminder."
         ),
     )
+    invoices_from = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Invoices for orders since this time are issued as soon as the order is paid.",
+    )
     primary_location_id = models.BigIntegerField(null=True, blank=True, editable=False)
     listening_version = models.BigIntegerField(db_default=0, default=0, editable=False)
     read_only_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -124,7 +131,7 @@ class Shop(Timestamped):
     )
 
     # The monotonic time, in seconds, when ``listening_version`` was read.
-    listening_read_at: float = 0.0
+    listening_read_at: float = -math.inf
 
     objects = models.Manager.from_queryset(TimestampedQuerySet)()
 

@@ -1,0 +1,66 @@
+"""Format the changes of an event for staff: one line for each changed field of the row and of its parts."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from apps.core.admin.display import fields
+from apps.core.db.row_changes import Action
+from apps.core.events.changed_rows import ROWS
+from apps.core.events.models import Event
+
+
+class ChangeLine(NamedTuple):
+    name: str
+    before: str = ""
+    after: str = ""
+    # "created" or "deleted" if the line names a part that was created or deleted, or the number of further parts.
+    note: str = ""
+
+
+def describe_changes(event: Event) -> list[ChangeLine]:
+    """Return the changes of an event, beginning with the fields of the event's own row."""
+    models = fields.get_subject_models(event.subject_type)
+    own = [_describe(name, change, models) for name, change in event.changes.items() if name != ROWS]
+    return [*sorted(own), *_describe_rows(event.changes.get(ROWS, {}))]
+
+
+def get_changed_names(event: Event) -> list[str]:
+    """Return the names of the changed fields, without the names of changed parts' fields."""
+    own = [name for name in event.changes if name != ROWS]
+    models = fields.get_subject_models(event.subject_type)
+    parts = event.changes.get(ROWS, {}).get("rows", ())
+    return [
+        *sorted(fields.get_field_label(name, models) for name in own),
+        *dict.fromkeys(_get_row_name(row) for row in parts),
+    ]
+
+
+def _describe(name: str, change: object, models: fields.Models, prefix: str = "") -> ChangeLine:
+    values = change if isinstance(change, list) and len(change) == 2 else [None, change]
+    before, after = (fields.format_field_value(name, value, models) for value in values)
+    return ChangeLine(prefix + fields.get_field_label(name, models), before, after)
+
+
+def _describe_rows(changes: Mapping[str, Any]) -> Iterator[ChangeLine]:
+    notes = {Action.CREATED: _("created"), Action.DELETED: _("deleted")}
+    for row in changes.get("rows", ()):
+        name, models = _get_row_name(row), fields.get_subject_models(row["type"])
+        if note := notes.get(row["action"]):
+            yield ChangeLine(name, note=note)
+        yield from _describe_fields(row["changes"], models, f"{name}: ")
+    for label, count in changes.get("more", {}).items():
+        names = [str(model._meta.verbose_name_plural) for model in fields.get_subject_models(label)]
+        yield ChangeLine(capfirst(names[0]) if names else label, note=_("{count} more").format(count=count))
+
+
+def _describe_fields(changes: Mapping[str, object], models: fields.Models, prefix: str) -> Iterable[ChangeLine]:
+    return (_describe(name, change, models, prefix) for name, change in changes.items())
+
+
+def _get_row_name(row: Mapping[str, Any]) -> str:
+    """Return the name of a part, e.g. ``Variant S / Red``."""
+    kinds = [str(model._meta.verbose_name) for model in fields.get_subject_models(row["type"])]
+    return f"{capfirst(kinds[0]) if kinds else row['type']} {row['label']}".strip()
