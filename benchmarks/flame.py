@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchmarks import databases, load, servers
 from benchmarks.variants import CUSTOMERS, ROWS, SCENARIOS
+from tests.support.servers.ports import find_free_port
 
 WIDTH, HEIGHT = 1200, 17
 LEAST = 0.005
@@ -32,7 +33,7 @@ def sample_stacks(scenario: str, seconds: int, *, cold: bool) -> Stacks:
         database.prepare(ROWS)
         environment = {**database.environment, **({COLD: "0"} if cold else {})}
         with servers.run_server(
-            "flame", servers.OURS, servers.find_free_port(), environment, CUSTOMERS, database.token
+            "flame", servers.OURS, find_free_port(), environment, CUSTOMERS, database.token
         ) as server:
             arguments = (server.port, kind, database.token, path)
             load.run_load(*arguments, ROWS, min(seconds, 4))

@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks import databases, load, servers
 from benchmarks.run import RESULTS, print_progress
 from benchmarks.variants import CUSTOMERS, ROWS, SCENARIOS
+from tests.support.servers.ports import find_free_port
 
 LIMIT_MB = 250
 
@@ -44,7 +45,7 @@ def main() -> None:
     load.require_wrk()
     with tempfile.TemporaryDirectory() as name, databases.create_postgres(Path(name)) as database:
         database.prepare(ROWS)
-        port = servers.find_free_port()
+        port = find_free_port()
         with servers.run_server(
             "memory", servers.OURS, port, database.environment, CUSTOMERS, database.token
         ) as running:

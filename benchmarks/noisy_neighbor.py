@@ -24,6 +24,7 @@ from backoffice.server.adapter import Adapter, Hooks
 from backoffice.server.wsgi import Environ
 from benchmarks import servers
 from benchmarks.scale import scale
+from tests.support.servers.ports import find_free_port
 
 SHOPS = scale(50, least=5)
 JOB_SECONDS = 0.005
@@ -139,7 +140,7 @@ def enqueue_jobs(count: int) -> tuple[deque[uuid.UUID], list[int], dict[int, flo
 
 def measure_requests(seconds: float, kind: str) -> list[float]:
     """Return the response times of the other shops, in seconds."""
-    port = servers.find_free_port()
+    port = find_free_port()
     command = servers.run_gunicorn(f"benchmarks.noisy_neighbor:build({kind!r})")
     with servers.run_server("noisy", command, port, {"WEB_PROCESSES": "1"}, "/", ""):
         durations: list[float] = []

@@ -17,6 +17,7 @@ import psycopg
 from benchmarks import databases, load, servers
 from benchmarks.scale import scale
 from benchmarks.variants import PREFIX
+from tests.support.servers.ports import find_free_port
 
 PATH = f"{PREFIX}inventory_levels/adjust.json"
 ROWS = scale(1_000, least=100)
@@ -59,7 +60,7 @@ def main() -> None:
     load.require_wrk()
     with tempfile.TemporaryDirectory() as folder, databases.create_postgres(Path(folder)) as database:
         database.prepare(ROWS)
-        url, port = database.environment["DATABASE_URL"], servers.find_free_port()
+        url, port = database.environment["DATABASE_URL"], find_free_port()
         locations = f"{PREFIX}locations.json"
         with servers.run_server("one product", servers.OURS, port, database.environment, locations, database.token):
             client = load.Client(port, database.token)

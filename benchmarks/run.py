@@ -18,6 +18,7 @@ from benchmarks import databases, load, servers
 from benchmarks.databases import Database
 from benchmarks.report import print_costs, print_rates, print_ratios
 from benchmarks.variants import CUSTOMERS, PREFIX, ROWS, SCENARIOS, Variant, check_responses, start_variants
+from tests.support.servers.ports import find_free_port
 
 RESULTS = Path(__file__).with_name("results")
 
@@ -47,7 +48,7 @@ def measure_cold_start(database: Database, times: int) -> list[float]:
     for _ in range(times):
         environment = {**database.environment, "WEB_PROCESSES": "1"}
         with servers.run_server(
-            "start", servers.OURS, servers.find_free_port(), environment, CUSTOMERS, database.token
+            "start", servers.OURS, find_free_port(), environment, CUSTOMERS, database.token
         ) as server:
             durations.append(server.seconds_to_first_answer)
     return durations
@@ -56,7 +57,7 @@ def measure_cold_start(database: Database, times: int) -> list[float]:
 def measure_latencies(database: Database, times: int) -> dict[str, float]:
     """Return the median response time of single requests in milliseconds, without concurrency."""
     with servers.run_server(
-        "ours", servers.OURS, servers.find_free_port(), database.environment, CUSTOMERS, database.token
+        "ours", servers.OURS, find_free_port(), database.environment, CUSTOMERS, database.token
     ) as ours:
         client = load.Client(ours.port, database.token)
         paths = {

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -32,13 +31,6 @@ def run_naive(port: int) -> list[str]:
     application = "benchmarks.naive.wsgi:application"
     return [sys.executable, "-m", "gunicorn", "-w", str(PROCESSES), "-b", f"127.0.0.1:{port}", "--log-level", "warning",
             application]  # fmt: skip
-
-
-def find_free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @dataclass

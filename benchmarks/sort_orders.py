@@ -124,7 +124,7 @@ def measure_page(client: "Client", collection_id: int, query: str) -> float:
     for _ in range(ROUNDS):
         render_cache.cache.clear()
         began = time.perf_counter()
-        response = client.get(f"/admin/api/2026-07/collections/{collection_id}/products.json?limit={PAGE}&{query}")
+        response = client.get(f"/admin/api/2026-10/collections/{collection_id}/products.json?limit={PAGE}&{query}")
         durations.append((time.perf_counter() - began) * 1000)
         assert len(response.json()["products"]) == PAGE
     return median(durations)

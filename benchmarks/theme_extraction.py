@@ -90,7 +90,7 @@ def main() -> int:
         with path.open("rb") as file:
             files = theme_extraction.store_archive_files(file, lambda result, total: None)
         theme = Theme.objects.create(shop=shop, name="Bench")
-        themes.install_theme_files(theme.pk, files, actor="system", at=timezone.now())
+        themes.install_theme_files(theme.pk, files.blobs, actor="system", at=timezone.now())
 
     def clear() -> None:
         shutil.rmtree(FOLDER / "extracted", ignore_errors=True)

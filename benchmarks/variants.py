@@ -11,8 +11,9 @@ from benchmarks.databases import Database
 from benchmarks.floors.create_customer import build_example
 from benchmarks.scale import scale
 from benchmarks.servers import RunningServer
+from tests.support.servers.ports import find_free_port
 
-PREFIX = "/admin/api/2026-07/"
+PREFIX = "/admin/api/2026-10/"
 CUSTOMERS = f"{PREFIX}customers.json"
 # The type of request for ``load.lua`` and the path, by scenario.
 SCENARIOS = {
@@ -65,7 +66,7 @@ class Variant:
 def start_variants(postgres: Database, sqlite: Database, only: frozenset[str]) -> Iterator[dict[str, Variant]]:
     """Start the servers of all variants, or of the variants in ``only``, within the block."""
     cold = {"BACKOFFICE_RENDER_CACHE_MB": "0"}
-    ports = {name: servers.find_free_port() for name in ("ours", "cold", "sqlite", "floor a", "floor b", "naive")}
+    ports = {name: find_free_port() for name in ("ours", "cold", "sqlite", "floor a", "floor b", "naive")}
     plans: dict[str, tuple[list[str], dict[str, str], Database, tuple[str, ...]]] = {
         "ours": (servers.OURS, {}, postgres, tuple(SCENARIOS)),
         "cold": (servers.OURS, cold, postgres, ("list", "one", "products", "orders")),

@@ -17,6 +17,7 @@ from benchmarks import databases, load, servers
 from benchmarks.run import print_progress
 from benchmarks.scale import get_exit_code, scale
 from benchmarks.variants import CUSTOMERS
+from tests.support.servers.ports import find_free_port
 
 OURS, PLAIN = "product", "Django's backend"
 SETTINGS = {OURS: "backoffice.settings", PLAIN: "benchmarks.plain_sqlite_settings"}
@@ -30,7 +31,7 @@ def measure_rounds(folder: Path, rounds: int, seconds: float) -> dict[str, list[
     database.prepare(ROWS)
     matching_figures: dict[str, list[load.Figures]] = {name: [] for name in SETTINGS}
     with contextlib.ExitStack() as stack:
-        ports = {name: servers.find_free_port() for name in SETTINGS}
+        ports = {name: find_free_port() for name in SETTINGS}
         for name, settings in SETTINGS.items():
             environment = {**database.environment, "DJANGO_SETTINGS_MODULE": settings}
             server = servers.run_server(name, servers.OURS, ports[name], environment, CUSTOMERS, database.token)

@@ -19,9 +19,10 @@ ROUNDS = scale(3, least=1)
 
 def measure_all(rounds: int) -> Bench:
     """Send all requests in several rounds."""
-    from benchmarks.bodies import apps, catalog, content, customers, documents, fulfillment, metafields, orders
+    from benchmarks.bodies import apps, catalog, content, customers, documents, fulfillment, metafields, orders, samples
 
     bench, goods = open_bench()
+    small_routes: list[str] = []
     for number in range(rounds):
         owners = catalog.send_catalog(bench, goods)
         owners |= customers.send_customers(bench, number)
@@ -31,6 +32,8 @@ def measure_all(rounds: int) -> Bench:
         apps.send_apps(bench, number)
         fulfillment.send_fulfillment(bench, goods, number)
         documents.send_documents(bench, goods, number)
+        small_routes = small_routes or samples.list_small_routes(bench)
+        samples.send_samples(bench, goods, small_routes)
         bench.end_round()
     return bench
 

@@ -41,6 +41,10 @@ def _of_blogs(bench: Bench) -> dict[str, int]:
     for _ in range(50):
         bench.client.post(f"{ROOT}/blogs/{deleted_row_id}/articles.json", {"article": article}, "application/json")
     bench.send("DELETE blogs, 50 articles", "DELETE", f"blogs/{deleted_row_id}.json")
+    page = _titled() | {"body_html": build_markup()}
+    made = bench.send("POST pages, markup, 250 metafields", "POST", "pages.json", {"page": page})["page"]["id"]
+    bench.send("PUT pages, markup", "PUT", f"pages/{made}.json", {"page": {"body_html": build_markup()[::-1]}})
+    bench.send("DELETE pages, 250 metafields", "DELETE", f"pages/{made}.json")
     return {"blogs": blog, "articles": body}
 
 

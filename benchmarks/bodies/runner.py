@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from django.urls import URLPattern, URLResolver
 
 MOST_SECONDS = 1.0
-ROOT = "/admin/api/2026-07"
+ROOT = "/admin/api/2026-10"
 WRITES = {"post", "put", "delete"}
 Body = dict[str, Any]
 

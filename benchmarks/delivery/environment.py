@@ -73,7 +73,7 @@ def create_shop_with_subscriptions(
     installation = app_installation.install_app(app, shop, scopes=[*scopes], **by)
     with shop_scope(shop):
         for uri in uris:
-            expected = {"topic": "blogs/create", "uri": uri, "api_version": "2026-07", **values}
+            expected = {"topic": "blogs/create", "uri": uri, "api_version": "2026-10", **values}
             subscriptions.create_subscription(installation, expected, **by)
     return shop
 
@@ -95,7 +95,7 @@ def fill_events(shop: Any, count: int) -> None:
                 [
                     Event(
                         shop=shop, topic="blogs/create", subject_type="content.blog", subject_id=start + index,
-                        actor="system", changes={}, payload={"2026-07": payload}, group=uuid6.uuid7(), created_at=now,
+                        actor="system", changes={}, payload={"2026-10": payload}, group=uuid6.uuid7(), created_at=now,
                     )
                     for index in range(min(2000, count - start))
                 ]

@@ -11,7 +11,7 @@ import psycopg
 from psycopg.adapt import Loader
 from psycopg.pq import Format
 
-PREFIX = "/admin/api/2026-07/"
+PREFIX = "/admin/api/2026-10/"
 TOKEN = """
 SELECT t.shop_id FROM shops_accesstoken t JOIN shops_installation i ON i.id = t.installation_id
 WHERE t.digest = %s AND t.revoked_at IS NULL AND i.uninstalled_at IS NULL

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from django.test import Client
 
-ROOT = "/admin/api/2026-07"
+ROOT = "/admin/api/2026-10"
 
 
 def get_row_ids(shop_id: int) -> dict[str, int]:

@@ -20,7 +20,7 @@ from typing import Any
 KEY, SECRET = os.environ["APP_KEY"], os.environ["APP_SECRET"]
 BACKOFFICE, APP = os.environ["BACKOFFICE"], os.environ["APP"]
 BRAND = os.environ.get("BRAND", "Platform")
-API = f"{BACKOFFICE}/admin/api/2026-07"
+API = f"{BACKOFFICE}/admin/api/2026-10"
 SCOPES = "read_products"
 
 pending_states: set[str] = set()

@@ -106,7 +106,7 @@ def test_types_for_typescript_are_generated_without_a_warning(generated_types: t
 
     assert "warn" not in message.lower(), message
     types = (folder / "interface.ts").read_text()
-    assert '"/admin/api/2026-07/products/{id}.json": {' in types
+    assert '"/admin/api/2026-10/products/{id}.json": {' in types
 
 
 def test_a_typescript_app_creates_and_reads(
@@ -129,7 +129,7 @@ def test_a_typescript_app_creates_and_reads(
 CHECKS_LEFT_OUT = "negative_data_rejection,positive_data_acceptance"
 # This operation revokes the token that all other operations need.
 REVOKES = r"/api_permissions/current\.json"
-SHORT = r"2026-07/(blogs|collects|custom_collections|metafields|products|script_tags)(/\{id\})?\.json"
+SHORT = r"2026-10/(blogs|collects|custom_collections|metafields|products|script_tags)(/\{id\})?\.json"
 SHORT_OPTIONS = ("--phases", "fuzzing", "--max-examples", "12", "--seed", "1", "--include-path-regex", SHORT)
 EXAMPLES = os.environ.get("SOAK_EXAMPLES") or str(scale_for_soak(500))
 # ``SOAK_OPTIONS`` are additional options of the generator. For example, ``--include-path-regex`` runs only a part.
@@ -186,7 +186,7 @@ def test_operations_follow_the_document(own_server: LiveServer, tmp_path: Path, 
     refused = [operation for operation, statuses in observed.items() if not statuses & {200, 201}]
     # Up to a quarter of the operations may always fail: they need a waiting warehouse, a plan or an image.
     assert FURTHER or len(refused) * 4 <= len(observed), f"the requests reach the handlers, but not those of {refused}"
-    if "POST /admin/api/2026-07/products.json" not in observed:
+    if "POST /admin/api/2026-10/products.json" not in observed:
         return  # This partial run does not create products.
     with shop_scope(shop):
         assert Product.objects.filter(pk__gt=max(ids["products"])).exists(), "a product was made"

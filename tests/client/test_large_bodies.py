@@ -31,7 +31,7 @@ from tests.support.timing import get_time_limit
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 MIB = 1024 * 1024
-PRODUCTS = "/admin/api/2026-07/products.json"
+PRODUCTS = "/admin/api/2026-10/products.json"
 SENDERS = 24
 BODY_BYTES = 58 * 1000 * 1000
 # The server reads at most 1 MiB after its response. The buffers of both sockets can hold several more.
@@ -72,7 +72,7 @@ def measure_memory(server: LiveServer) -> int:
 def measure_response(server: LiveServer, token: str) -> float:
     began = time.monotonic()
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-    client.request("GET", "/admin/api/2026-07/shop.json", headers={"X-Shopify-Access-Token": token})
+    client.request("GET", "/admin/api/2026-10/shop.json", headers={"X-Shopify-Access-Token": token})
     assert client.getresponse().status == 200
     client.close()
     return time.monotonic() - began

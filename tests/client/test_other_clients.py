@@ -15,7 +15,7 @@ from tests.support.types import Json
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
-ROOT = "/admin/api/2026-07"
+ROOT = "/admin/api/2026-10"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 JSON = {"Content-Type": "application/json"}
 

@@ -11,7 +11,7 @@ from tests.support.servers.live import LiveServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
-SHOP = "/admin/api/2026-07/shop.json"
+SHOP = "/admin/api/2026-10/shop.json"
 HOST = "Host: 127.0.0.1"
 CLOSE = "Connection: close"
 UPGRADE = "Connection: Upgrade"

@@ -16,23 +16,23 @@ from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from tests.support import factories
 from tests.support.servers.live import LiveServer
-from tests.support.timing import scale_for_soak
+from tests.support.timing import get_time_limit, scale_for_soak
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 TAG = b'{"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}'
-TAGS = "/admin/api/2026-07/script_tags.json"
+TAGS = "/admin/api/2026-10/script_tags.json"
 
 
 def encode_request(head: str, body: bytes = b"") -> bytes:
     return head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body
 
 
-def connect(server: LiveServer, timeout: float = 10) -> socket.socket:
+def connect(server: LiveServer, timeout: float = 60) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port), timeout=timeout)
 
 
-def send_bytes(server: LiveServer, head: str, body: bytes = b"", wait: float = 10) -> bytes:
+def send_bytes(server: LiveServer, head: str, body: bytes = b"", wait: float = 60) -> bytes:
     """Send bytes and return the server's response."""
     with connect(server, wait) as connection:
         connection.sendall(encode_request(head, body))
@@ -220,11 +220,11 @@ def test_headers_with_underscores_are_dropped(server: LiveServer, token: str) ->
 @pytest.mark.parametrize(
     "path",
     [
-        "/admin%2fapi%2f2026-07/script_tags.json",
-        "/admin/api%2F2026-07/script_tags.json",
-        "/admin/api/2026-07%2fscript_tags.json",
-        "//admin/api/2026-07/script_tags.json",
-        "/admin//api/2026-07/script_tags.json",
+        "/admin%2fapi%2f2026-10/script_tags.json",
+        "/admin/api%2F2026-10/script_tags.json",
+        "/admin/api/2026-10%2fscript_tags.json",
+        "//admin/api/2026-10/script_tags.json",
+        "/admin//api/2026-10/script_tags.json",
     ],
 )
 def test_encoded_slashes_are_no_slashes(server: LiveServer, token: str, path: str) -> None:
@@ -237,7 +237,7 @@ def test_encoded_slashes_are_no_slashes(server: LiveServer, token: str, path: st
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["token", "no token"])
 @pytest.mark.parametrize(
-    "path", ["/<>", "/admin/api/2026-07/<>", "/admin/api/2026-07/products/<>.json", "/s/<>/admin/"]
+    "path", ["/<>", "/admin/api/2026-10/<>", "/admin/api/2026-10/products/<>.json", "/s/<>/admin/"]
 )
 def test_angle_brackets_in_a_path_are_no_defect(server: LiveServer, token: str, path: str, is_known: bool) -> None:
     line = f"\nX-Shopify-Access-Token: {token}" if is_known else ""
@@ -271,7 +271,7 @@ def test_anonymous_clients_can_send_little(server: LiveServer, path: str, header
 def test_a_large_body_arrives_whole(server: LiveServer, token: str) -> None:
     body = json.dumps({"product": {"title": "Large", "body_html": "", "images": [{"attachment": "A" * 3_000_000}]}})
 
-    status, text = post(server, "/admin/api/2026-07/products.json", body, {"X-Shopify-Access-Token": token})
+    status, text = post(server, "/admin/api/2026-10/products.json", body, {"X-Shopify-Access-Token": token})
 
     # The error shows that the server has read the whole body: the file is not an image.
     assert (status, "image" in text.lower()) == (422, True)
@@ -279,19 +279,19 @@ def test_a_large_body_arrives_whole(server: LiveServer, token: str) -> None:
 
 def test_a_body_that_does_not_come_is_408_in_time(server: LiveServer, server_shop: Shop, token: str) -> None:
     began = time.monotonic()
-    reply = send_bytes(server, build_head(token, TYPE, "Content-Length: 100"), b"{", wait=20)
+    reply = send_bytes(server, build_head(token, TYPE, "Content-Length: 100"), b"{")
 
     assert parse_response(reply) == (408, "Request Timeout")
-    assert 7 < time.monotonic() - began < 12
+    assert 7 < time.monotonic() - began < 8 + get_time_limit(4)
     assert count_script_tags(server_shop) == 0
 
 
 HOST = b"Host: 127.0.0.1\r\n"
 # Incomplete requests: partial bodies of different lengths, a partial header, and no data. TOKEN is a valid token.
 KINDS = {
-    "body": b"POST /admin/api/2026-07/script_tags.json HTTP/1.1\r\n" + HOST + b"Content-Length: 100\r\n\r\n{",
+    "body": b"POST /admin/api/2026-10/script_tags.json HTTP/1.1\r\n" + HOST + b"Content-Length: 100\r\n\r\n{",
     "form": b"POST /accounts/login/ HTTP/1.1\r\n" + HOST + b"Content-Length: 60000\r\n\r\nx",
-    "large": b"POST /admin/api/2026-07/products.json HTTP/1.1\r\nX-Shopify-Access-Token: TOKEN\r\n"
+    "large": b"POST /admin/api/2026-10/products.json HTTP/1.1\r\nX-Shopify-Access-Token: TOKEN\r\n"
     + HOST
     + b"Content-Length: 59000000\r\n\r\n{",
     "head": b"GET /healthz HTTP/1.1\r\nHos",
@@ -306,7 +306,7 @@ def get_child_pids(pid: int) -> list[str]:
 def measure_response(server: LiveServer, path: str, token: str = "") -> float:
     """Send a request over a new connection and return the seconds until a successful response."""
     began = time.monotonic()
-    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     client.request("GET", path, headers={"X-Shopify-Access-Token": token})
     assert client.getresponse().status == 200
     client.close()
@@ -330,14 +330,14 @@ def check_other_clients(server: LiveServer, token: str, sockets: int, seconds: f
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             alive.append(measure_response(server, "/healthz"))
-            measure_response(server, "/admin/api/2026-07/shop.json", token)
+            measure_response(server, "/admin/api/2026-10/shop.json", token)
             time.sleep(0.1)
 
         replies = {kind: {connection.recv(12) for connection in waiting} for kind, waiting in silent.items()}
     timeout = {b"HTTP/1.1 408"}
     assert replies == {"body": timeout, "form": timeout, "large": timeout, "head": timeout, "nothing": {b""}}
-    assert statistics.median(alive) < 0.1
-    assert statistics.quantiles(alive, n=20)[-1] < 0.5
+    assert statistics.median(alive) < get_time_limit(0.1)
+    assert statistics.quantiles(alive, n=20)[-1] < get_time_limit(0.5)
     assert get_child_pids(server.process.pid) == before
 
 
@@ -357,7 +357,7 @@ def test_a_body_that_drips_ends_within_half_a_minute(server: LiveServer, token: 
         connection.sendall(KINDS["large"].replace(b"TOKEN", token.encode()))
         began = time.monotonic()
         content = b""
-        while not content and time.monotonic() - began < 60:
+        while not content and time.monotonic() - began < 120:
             connection.sendall(b" ")
             try:
                 content = connection.recv(1000)
@@ -365,4 +365,4 @@ def test_a_body_that_drips_ends_within_half_a_minute(server: LiveServer, token: 
                 continue
 
     assert content.startswith(b"HTTP/1.1 408 ")
-    assert 28 < time.monotonic() - began < 33
+    assert 28 < time.monotonic() - began < 30 + get_time_limit(4)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import statistics
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,12 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from apps.core.cache.redis_client import TIMEOUTS
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.demo.webhook_receiver import WebhookReceiver
+from backoffice.celery import REDIS_TIMEOUTS
 from tests.support import factories, services
-from tests.support.servers.live import WORKER, LiveServer, find_free_port
+from tests.support.servers.live import WORKER, LiveServer
+from tests.support.servers.ports import find_free_port
 from tests.support.servers.timed_client import ServerClient, Start, TimedResponse
 from tests.support.timing import get_time_limit, wait_until
 from tests.support.webhooks import make_subscription
@@ -26,6 +30,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("allow_loopback")]
 
 # Longer than the pause of the broker's circuit breaker.
 FROZEN_SECONDS = 7.0
+USUAL_SECONDS = 4.0
+# A write waits at most once for the cache and once for the broker.
+LONGEST_WAIT = TIMEOUTS["socket_timeout"] + REDIS_TIMEOUTS["socket_timeout"]
 WRITERS = 3
 ORDER = {
     "order": {
@@ -80,6 +87,22 @@ def count_orders(receiver: WebhookReceiver) -> int:
     return len({json.loads(request.body)["id"] for request in receiver.requests})
 
 
+def write_orders(call: ServerClient, seconds: float) -> list[TimedResponse]:
+    """Create orders with all writers for some seconds, and return the responses."""
+    until = time.monotonic() + seconds
+
+    def write_until() -> list[TimedResponse]:
+        written = []
+        while time.monotonic() < until:
+            written.append(call("orders.json", ORDER))
+            time.sleep(0.25)
+        return written
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        writers = [pool.submit(write_until) for _ in range(WRITERS)]
+        return [response for writer in writers for response in writer.result()]
+
+
 def test_writes_continue_while_redis_is_frozen(server: LiveServer, shop: Shop, redis: FreezableRedis) -> None:
     server.start("celery", *WORKER)
     server.start("celery", "-A", "backoffice.celery", "beat")
@@ -87,29 +110,27 @@ def test_writes_continue_while_redis_is_frozen(server: LiveServer, shop: Shop, r
     with WebhookReceiver() as receiver, shop_scope(shop):
         make_subscription(factories.make_installation(shop), receiver.url, topic="orders/create")
         responses = [call("orders.json", ORDER) for _ in range(3)]
-        wait_until(lambda: len(receiver.requests), (3).__eq__, seconds=60)
+        usual = write_orders(call, USUAL_SECONDS)
+        responses += usual
+        wait_until(lambda: count_orders(receiver), len(responses).__eq__, seconds=60)
         redis.freeze()
-        until = time.monotonic() + FROZEN_SECONDS
-
-        def write_until() -> list[TimedResponse]:
-            written = []
-            while time.monotonic() < until:
-                written.append(call("orders.json", ORDER))
-                time.sleep(0.25)
-            return written
-
-        with ThreadPoolExecutor(WRITERS) as pool:
-            writers = [pool.submit(write_until) for _ in range(WRITERS)]
-            frozen = [response for writer in writers for response in writer.result()]
+        frozen = write_orders(call, FROZEN_SECONDS)
         redis.thaw()
         # The rate limit counts again as soon as the circuit breaker has closed.
         wait_until(lambda: get_used_calls(call("shop.json")), (1).__lt__, seconds=10)
 
-        responses += frozen
+        usual_again = write_orders(call, USUAL_SECONDS)
+        usual += usual_again
+        responses += frozen + usual_again
         expected = len(responses)
         wait_until(lambda: count_orders(receiver), expected.__eq__, seconds=90)
         receipts = Job.objects.filter(task="orders.send_receipt")
         wait_until(lambda: receipts.filter(state=Job.State.DONE).count(), expected.__eq__, seconds=90)
 
     assert {response.status for response in responses} == {201}
-    assert max(response.seconds for response in frozen) < get_time_limit(1)
+    # The rest is the time that a write takes on this machine at this load.
+    slowest_usual = max(response.seconds for response in usual)
+    waits = [response.seconds for response in frozen]
+    assert LONGEST_WAIT < 0.5
+    assert statistics.median(waits) < LONGEST_WAIT + slowest_usual
+    assert max(waits) < LONGEST_WAIT + max(2 * slowest_usual, get_time_limit(1))

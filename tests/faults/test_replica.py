@@ -41,7 +41,7 @@ class ReplicaClient:
     def __call__(self, token: str, path: str, body: object = None) -> Json:
         headers = {"X-Shopify-Access-Token": token, "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
-        with urlopen(Request(f"{self._url}/admin/api/2026-07/{path}", data, headers), timeout=60) as response:
+        with urlopen(Request(f"{self._url}/admin/api/2026-10/{path}", data, headers), timeout=60) as response:
             return json.load(response)
 
     def count(self, token: str) -> int:

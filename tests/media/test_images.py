@@ -25,7 +25,11 @@ from tests.support.files.images import (
     make_plain_image,
 )
 
-INVALID, TOO_LARGE = "^is invalid$", "^is larger than 25 megapixels$"
+WRONG_FORMAT = "must be in one of the formats PNG, JPEG, GIF, WebP, AVIF"
+INVALID, TOO_LARGE = (
+    f"^(is invalid|{WRONG_FORMAT})$",
+    "^is larger than 25 megapixels$",
+)
 
 
 @pytest.mark.parametrize("name", ["PNG", "GIF", "JPEG"])
@@ -148,10 +152,12 @@ def test_identify_limits_gif_frames_and_accepts_25_megapixels() -> None:
 
 
 @pytest.mark.parametrize("image_format", ["PNG", "GIF", "JPEG"])
-def test_identify_refuses_every_truncation(image_format: str) -> None:
+def test_identify_refuses_every_file_with_lost_pixels(image_format: str) -> None:
     data = encode_image(Image.effect_noise((24, 18), 60), image_format)
+    # In one of about twenty JPEG files all pixels can be read without the end marker of two bytes.
+    marker = 2 if image_format == "JPEG" else 0
 
-    for length in range(len(data)):
+    for length in range(len(data) - marker):
         with pytest.raises(ImageRefused, match=INVALID):
             identify_image(data[:length])
 
@@ -175,7 +181,7 @@ def test_identify_answers_every_flipped_byte_with_a_refusal_or_an_info(image_for
                 result = str(identify_image(bytes(damaged)).format)
             except ImageRefused as error:
                 result = str(error)
-            assert result in {image_format.lower(), "is invalid", "is larger than 25 megapixels"}
+            assert result in {image_format.lower(), "is invalid", WRONG_FORMAT, "is larger than 25 megapixels"}
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_time_and_size_of_each_response_are_limited(run_server: Serve, allow_loo
     assert time.monotonic() - began < get_time_limit(6.5)
     outcomes = {name: describe_outcome(result) for name, (result, _) in zip(servers, calls, strict=True)}
     assert outcomes == {name: expected for name, (_, expected) in RECEIVERS.items()}
-    assert all((progress.ended or 9) < 5.5 and progress.peer == "127.0.0.1" for _, progress in calls)
+    assert all((progress.ended or 60) < get_time_limit(5.5) and progress.peer == "127.0.0.1" for _, progress in calls)
     assert all(len(result.body) <= MAX_BODY_BYTES for result, _ in calls if isinstance(result, Reply))
     bodies = [request.partition(b"\r\n\r\n")[2] for server in servers.values() for request in server.requests]
     assert set(bodies) == {b"x" * 2000}
@@ -111,7 +111,7 @@ def test_a_closed_port_is_unreachable(allow_loopback: None) -> None:
         ((result, progress),) = post_concurrently(f"http://127.0.0.1:{bound_socket.getsockname()[1]}/")
 
     assert describe_outcome(result) == "unreachable"
-    assert (progress.ended or 9) < 1.5
+    assert (progress.ended or 60) < get_time_limit(1.5)
 
 
 LITERALS = (
@@ -160,7 +160,7 @@ def test_a_private_address_is_reached_without_guard(
     target = Target("http", "127.0.0.1", silent_server.port, "/")
     monkeypatch.setattr(async_client, "_check_url", lambda url: target)
     monkeypatch.setattr(async_client, "check_addresses", lambda host, records: None)
-    monkeypatch.setattr(async_client, "TOTAL_SECONDS", 0.5)
+    monkeypatch.setattr(async_client, "TOTAL_SECONDS", 2.0)
 
     post_concurrently("https://whatever.example/")
 

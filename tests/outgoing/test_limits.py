@@ -60,13 +60,13 @@ def test_a_slow_server_is_cut_at_the_total_time(run_server: Serve, call: Call, b
 
 def test_redirects_share_one_budget_of_time(run_server: Serve) -> None:
     def behave(stream: socket.socket) -> None:
-        time.sleep(0.2)
+        time.sleep(1.2)
         send_response(b"", "Location: /", status="302 Found")(stream)
 
     server = run_server(behave)
 
     with pytest.raises(TimedOut):
-        download_file(server.url, limits=BRIEF)
+        download_file(server.url, limits=Limits(max_bytes=2 * MIB, total_seconds=2, connect_seconds=1))
 
     assert len(server.requests) == 2
 

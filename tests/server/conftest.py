@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.support.servers.live import find_free_port, stop_process
+from tests.support.servers.live import stop_process
+from tests.support.servers.ports import find_free_port
 from tests.support.timing import wait_until
 
 COMMAND = [*(sys.executable, "-m", "gunicorn"), "-c", "python:backoffice.server.gunicorn_config"]

@@ -154,7 +154,7 @@ def build_environ(path: str, **values: str) -> Environ:
 
 
 def build_environ_with_token(token: str) -> Environ:
-    return build_environ("/admin/api/2026-07/shop.json", **{get_token_header_key(): token})
+    return build_environ("/admin/api/2026-10/shop.json", **{get_token_header_key(): token})
 
 
 @pytest.fixture

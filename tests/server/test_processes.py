@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -20,11 +21,12 @@ from tests.support.timing import get_time_limit, wait_until
 
 pytestmark = pytest.mark.slow
 
+PATIENT = ("-c", "python:tests.support.servers.patient_config")
 two_processes = pytest.mark.parametrize("running", [(2,)], indirect=True, ids=["two processes"])
 
 
 @two_processes
-def test_all_processes_killed_at_once_are_replaced_within_a_second(running: RunningServer) -> None:
+def test_all_processes_killed_at_once_are_replaced_at_once(running: RunningServer) -> None:
     # If a process exits within a second after its start, the replacement is delayed.
     time.sleep(1.2)
     before = running.children()
@@ -35,13 +37,14 @@ def test_all_processes_killed_at_once_are_replaced_within_a_second(running: Runn
     responses = [running.get("/pid")[0] for _ in range(5)]
 
     assert responses == [200] * 5
-    assert time.monotonic() - began < get_time_limit(1)
+    # The replacement does not wait for the heartbeat of the killed processes, which expires after 60 seconds.
+    assert time.monotonic() - began < get_time_limit(5)
     assert len(before) == 2
-    wait_until(lambda: set(before).isdisjoint(running.children()), bool, seconds=10)
+    wait_until(lambda: set(before).isdisjoint(running.children()), bool, seconds=30)
 
 
 @two_processes
-def test_an_idle_server_stops_within_three_seconds_with_connections_open(running: RunningServer) -> None:
+def test_an_idle_server_stops_without_waiting_for_open_connections(running: RunningServer) -> None:
     for _ in range(5):
         running.connect(b"")
     kept_connection = running.connect(b"GET /pid HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -51,10 +54,11 @@ def test_an_idle_server_stops_within_three_seconds_with_connections_open(running
     stop_process(running.process)
 
     assert running.process.returncode == 0
-    assert time.monotonic() - began < get_time_limit(3)
+    # Waiting for the connections would take 30 seconds or more.
+    assert time.monotonic() - began < 20
 
 
-@pytest.mark.parametrize("running", [(2, "-c", "python:tests.support.servers.patient_config")], indirect=True)
+@pytest.mark.parametrize("running", [(2, *PATIENT)], indirect=True, ids=["two processes"])
 def test_every_accepted_request_is_answered_when_the_server_stops_under_load(running: RunningServer) -> None:
     counts: Counter[str] = Counter()
     stopped = threading.Event()
@@ -94,30 +98,33 @@ def test_every_accepted_request_is_answered_when_the_server_stops_under_load(run
 
 def test_running_requests_are_finished_when_the_server_stops(running: RunningServer) -> None:
     waiting = [running.connect(b"GET /slow?0.7 HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(3)]
-    time.sleep(0.2)
+    # This request arrives last, so the server has read the others by the time of its response.
+    assert running.get("/healthz")[0] == 200
 
     running.process.terminate()
     responses = [read_all(connection) for connection in waiting]
 
     assert [response[:15] for response in responses] == [b"HTTP/1.1 200 OK"] * 3
-    assert running.process.wait(10) == 0
+    assert running.process.wait(60) == 0
 
 
+@pytest.mark.parametrize("running", [(1, *PATIENT)], indirect=True, ids=["one process"])
 def test_more_than_can_be_served_is_shed_and_the_rest_is_served(running: RunningServer) -> None:
-    waiting = [running.connect(b"GET /slow?0.2 HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(60)]
-    time.sleep(0.1)
+    held = running.connect(b"GET /hold HTTP/1.1\r\nHost: x\r\n\r\n")
+    before = running.get("/healthz")[0]
+    waiting = [held, *(running.connect(b"GET /pid HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(59))]
+    wait_until(lambda: len(select.select(waiting, [], [], 0)[0]), (27).__eq__)
 
-    began = time.monotonic()
+    # The thread is occupied and the queue is full, but the event loop serves this request.
     alive = running.get("/healthz")[0]
-    quick = time.monotonic() - began
+    running.get("/release")
     responses = [connection.recv(2000) for connection in waiting]
     after = running.get("/pid")[0]
 
     # One request is in progress, and 32 requests are in the queue.
     assert Counter(response[9:12] for response in responses) == {b"200": 33, b"503": 27}
     assert all(b"Retry-After: 1\r\n" in response for response in responses if response[9:12] == b"503")
-    assert (alive, after) == (200, 200)
-    assert quick < 0.5
+    assert (before, alive, after) == (200, 200, 200)
 
 
 def test_slow_readers_occupy_no_thread(running: RunningServer) -> None:
@@ -156,7 +163,7 @@ def test_new_connections_are_answered_or_refused_when_the_server_stops(running: 
                 results[type(error)] += 1
                 return
 
-    clients = [threading.Thread(target=ask) for _ in range(8)]
+    clients = [threading.Thread(target=ask) for _ in range(24)]
     for client in clients:
         client.start()
     wait_until(lambda: results[200] > 50, bool, seconds=30)
@@ -164,8 +171,10 @@ def test_new_connections_are_answered_or_refused_when_the_server_stops(running: 
     for client in clients:
         client.join(30)
 
-    # The kernel resets a connection that arrives between the last accept and the end of the listener.
-    assert results.pop(ConnectionResetError, 0) < len(clients) / 2
+    # The kernel resets a connection that arrives between the last accept and the end of the listener. For the client,
+    # such a connection may also end without a response.
+    resets = sum(results.pop(error, 0) for error in (ConnectionResetError, http.client.RemoteDisconnected))
+    assert resets < len(clients) / 2
     assert set(results) == {200, ConnectionRefusedError}
 
 

@@ -20,7 +20,8 @@ from apps.core.tenancy.scope import shop_scope
 from apps.orders.models import Order
 from tests.support import factories
 from tests.support.servers.concurrent_clients import PREFIX, ClientThreads
-from tests.support.servers.live import LiveServer, find_free_port, get_database_url, run_server
+from tests.support.servers.live import LiveServer, get_database_url, run_server
+from tests.support.servers.ports import find_free_port
 from tests.support.timing import SOAK_MARKS, scale_for_soak, wait_until
 
 pytestmark = SOAK_MARKS

@@ -94,7 +94,7 @@ def test_a_copy_by_webhooks_alone_ends_with_what_the_store_has(
         worker = server.start("backoffice.entrypoints.worker")
         subscribe(installation, catcher.url)
         reader = HttpSender(server.port, token)
-        before = read_store(lambda path: reader("GET", path, None)[1], locations)
+        before = read_store(lambda path: reader("GET", path, None)[1])
         senders = [HttpSender(server.port, token) for _ in range(WRITERS)]
         writers = [RandomWriter(sender, seed, locations) for seed, sender in enumerate(senders)]
         ends_at = time.monotonic() + seconds
@@ -113,7 +113,7 @@ def test_a_copy_by_webhooks_alone_ends_with_what_the_store_has(
         for thread in threads:
             thread.join(seconds + 120)
         wait_until(lambda: count_work(shop), lambda count: count == 0, seconds=SETTLING_SECONDS)
-        store = read_store(lambda path: reader("GET", path, None)[1], locations)
+        store = read_store(lambda path: reader("GET", path, None)[1])
 
     app = CopyingApp()
     for request in catcher.requests:

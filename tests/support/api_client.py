@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # The response class of Django's test client. Only the type stubs define it.
 Response: TypeAlias = "_MonkeyPatchedWSGIResponse"
 
-VERSION = "2026-07"
+VERSION = "2026-10"
 
 
 class ApiClient:

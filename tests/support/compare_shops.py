@@ -13,7 +13,7 @@ from apps.core.tenancy.shop_owned import ShopOwned
 from apps.orders.models import LineItem, Order, Transaction
 
 # Random values, and values that depend on the file or the worker.
-_LEFT_OUT = {"id", "shop", "token", "confirmation_number", "key", "digest", "claim", "group", "secret"}
+_LEFT_OUT = {"id", "shop", "token", "confirmation_number", "key", "digest", "claim", "group", "secret", "refused_file"}
 _DRAWN = re.compile(r"(^|_)(id|at|date|token|tokens|group_id|url|number|api_id)$")
 # In tests, ids start at 1,000,000.
 _ID = re.compile(r"(?<!\+)\b1\d{6}\b")

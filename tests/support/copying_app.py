@@ -73,12 +73,12 @@ def _has_owner(resource: str, payload: Mapping[str, Any], present: Store) -> boo
     return resource not in _PARTS_OF_ORDERS or ("orders", payload["order_id"]) in present
 
 
-def read_store(get: Get, location_ids: list[int]) -> Store:
+def read_store(get: Get) -> Store:
     """Read all copied resources over REST. ``get`` returns the response to a path after the version."""
-    return {(resource, _get_id(resource, row)): row for resource, row in _iterate_store(get, location_ids)}
+    return {(resource, _get_id(resource, row)): row for resource, row in _iterate_store(get)}
 
 
-def _iterate_store(get: Get, location_ids: list[int]) -> Iterator[tuple[str, JsonObject]]:
+def _iterate_store(get: Get) -> Iterator[tuple[str, JsonObject]]:
     for resource, plural in _OWNERS.items():
         for row in _read_list(get, plural, "&status=any" if plural == "orders" else ""):
             (whole_row,) = get(f"{plural}/{row['id']}.json").values()
@@ -88,14 +88,14 @@ def _iterate_store(get: Get, location_ids: list[int]) -> Iterator[tuple[str, Jso
     for kind in ("custom_collections", "smart_collections"):
         for row in _read_list(get, kind):
             yield "collections", get(f"collections/{row['id']}.json")["collection"]
-    for location_id in location_ids:
-        for level in get(f"locations/{location_id}/inventory_levels.json?limit=250")["inventory_levels"]:
-            yield "inventory_levels", level
 
 
 def _iterate_parts(get: Get, plural: str, row: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     for variant in row["variants"] if plural == "products" else ():
-        yield "inventory_items", get(f"inventory_items/{variant['inventory_item_id']}.json")["inventory_item"]
+        item_id = variant["inventory_item_id"]
+        yield "inventory_items", get(f"inventory_items/{item_id}.json")["inventory_item"]
+        levels = get(f"inventory_levels.json?inventory_item_ids={item_id}")["inventory_levels"]
+        yield from (("inventory_levels", level) for level in levels)
     for part in sorted(_PARTS_OF_ORDERS) if plural == "orders" else ():
         yield from ((part, nested) for nested in get(f"orders/{row['id']}/{part}.json")[part])
 

@@ -29,7 +29,10 @@ PATHS_BY_REASON = {
         api/test_idempotency.py catalog/test_products.py
     """,
     "server-side cursors": "api/test_large_pages.py",
-    "keyset conditions, NULLs in the order of rows": "api/test_filtered_pages.py api/test_paging.py",
+    "keyset conditions, NULLs in the order of rows": """
+        api/test_filtered_pages.py api/test_paging.py panel/test_activity.py
+    """,
+    "clock of the database": "panel/test_missing_workers.py",
     "with Redis as the cache": "api/test_throttling.py shops/test_cache_away.py",
     "dump, restore and move rows with the tools of each database": "backups",
     "leases and claims": """
@@ -47,12 +50,14 @@ PATHS_BY_REASON = {
     """,
     "locks": """
         catalog/test_races.py content/test_assets.py::test_unused_contents_are_cleared content/test_races.py
-        customers/test_races.py fulfillment/test_pulls.py::test_requested_stock_is_set
+        customers/test_races.py imports_exports/test_inventory_files.py imports_exports/test_metafield_files.py
+        fulfillment/test_pulls.py::test_requested_stock_is_set
         fulfillment/test_fulfillment_orders.py fulfillment/test_fulfillments.py fulfillment/test_races.py
         fulfillment/test_order_changes.py fulfillment/test_service_stock.py orders/test_races.py
         payments/test_races.py refunds/test_gateways.py refunds/test_races.py shops/test_purchases.py
         test_lock_order.py test_concurrent_changes.py
     """,
+    "counters and sums of documents": "documents",
     "forms of the panel that lock rows": """
         panel/test_bulk_edits.py::test_rows_found_by_a_list_are_edited
         panel/test_bulk_edits.py::test_variants_of_one_product_are_changed_independently
@@ -72,9 +77,12 @@ PATHS_BY_REASON = {
     "filters and order on many rows": "catalog/test_scale.py",
     "constraints and unique keys": """
         catalog/test_variants.py content/test_articles.py
-        content/test_mobile_platform_applications.py content/test_script_tags.py content/test_themes.py
+        content/test_comments.py content/test_mobile_platform_applications.py content/test_pages.py
+        content/test_redirects.py content/test_script_tags.py content/test_themes.py
+        catalog/test_listings.py shops/test_feedback.py shops/test_marketing.py shops/test_credits.py
+        api/test_deprecated_calls.py
         customers/test_addresses_api.py customers/test_consents.py customers/test_customers_api.py
-        fulfillment/test_services.py metafields/test_api.py payments/test_redemption.py
+        fulfillment/test_services.py metafields/test_api.py shops/test_shop_countries.py payments/test_redemption.py
         webhooks/test_disabled_subscriptions.py webhooks/test_subscriptions.py
     """,
     "one whole installation: server, dispatcher and worker on one database": "client/test_fulfillment.py",
@@ -83,8 +91,8 @@ PATHS_BY_REASON = {
     "JSON columns": "customers/test_personal_data.py orders/test_events.py",
     "query plans": """
         customers/test_plans.py orders/test_plans.py panel/test_filtered_pagination.py panel/test_search.py
-        refunds/test_tax_plans.py
-        panel/test_fulfillment_queue_plans.py
+        refunds/test_tax_plans.py orders/test_tender_transactions.py
+        panel/test_fulfillment_queue_plans.py panel/test_suggestions.py
     """,
     "full-text search": """
         customers/test_search.py
@@ -95,6 +103,7 @@ PATHS_BY_REASON = {
     "values that only PostgreSQL refuses": "panel/test_lists.py::test_strange_questions_are_answered_except_a_nul",
     "bulk inserts with conflicts, savepoints, server-side cursors": """
         imports_exports orders/test_exchange.py orders/test_import_batches.py orders/test_imports.py
+        panel/test_content_files.py
     """,
     "outages, locks, kills and restarts of the database": "faults",
     "aggregates and counters": """
@@ -110,7 +119,7 @@ PATHS_BY_REASON = {
         model
         orders/test_editing.py orders/test_histories.py orders/test_orders.py orders/test_transactions.py
         panel/test_refund_report.py panel/test_sales.py panel/test_sales_report.py panel/test_tax_report.py
-        refunds/test_refunds.py refunds/test_tax_lines.py refunds/test_tax_report.py
+        refunds/test_refunds.py refunds/test_tax_lines.py refunds/test_tax_repair.py refunds/test_tax_report.py
         refunds/test_golden_rest.py::test_random_splits_add_up_through_rest
     """,
     "the nightly checks' SQL": "orders/test_repair_candidates.py fulfillment/test_stock_model.py",

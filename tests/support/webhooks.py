@@ -23,7 +23,7 @@ TOPIC = "blogs/create"
 
 
 def make_subscription(installation: Installation, uri: str, **values: object) -> Subscription:
-    expected = {"topic": TOPIC, "uri": uri, "api_version": "2026-07", **values}
+    expected = {"topic": TOPIC, "uri": uri, "api_version": "2026-10", **values}
     with shop_scope(Shop.objects.get(pk=installation.shop_id)):
         return subscriptions.create_subscription(installation, expected, actor="system", at=timezone.now())
 

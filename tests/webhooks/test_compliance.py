@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 def create_subscribed_app(shop: Shop, *scopes: str) -> Installation:
     installation = factories.make_installation(shop, scopes)
     for topic in sorted(topics.COMPLIANCE_TOPICS):
-        values = {"topic": topic, "uri": f"https://app{installation.pk}.example/{topic}", "api_version": "2026-07"}
+        values = {"topic": topic, "uri": f"https://app{installation.pk}.example/{topic}", "api_version": "2026-10"}
         subscriptions.create_configured_subscription(installation.app, values, at=timezone.now())
     return installation
 

@@ -25,7 +25,7 @@ redirect_urls = ["https://app.example/auth"]
 scopes = "read_products"
 
 [webhooks]
-api_version = "2026-07"
+api_version = "2026-10"
 
 [[webhooks.subscriptions]]
 topics = ["products/create", "products/update"]
@@ -122,7 +122,7 @@ def test_a_file_is_the_whole_truth(app: App, apply_configuration: ApplyConfigura
 
 ONE = "webhooks.subscriptions[0] (line 3)"
 HERE = 'uri = "https://app.example"\n'
-ENTRY = '[webhooks]\napi_version = "2026-07"\n[[webhooks.subscriptions]]\n'
+ENTRY = '[webhooks]\napi_version = "2026-10"\n[[webhooks.subscriptions]]\n'
 GOOD = 'topics = ["products/update"]\n' + HERE
 WRONG = {
     "a = = 1": "This file is not valid TOML: Invalid value (at line 1, column 5)",
@@ -134,7 +134,7 @@ WRONG = {
     '[webhooks]\napi_version = ""': "webhooks.api_version is required.",
     '[webhooks]\napi_version = "2099-01"': "webhooks.api_version 2099-01 is unknown.",
     "[webhooks]\napi_version = 2026": "webhooks.api_version must be a string.",
-    ENTRY.replace("2026-07", "2025-02") + GOOD: "webhooks.api_version 2025-02 is unknown.",
+    ENTRY.replace("2026-10", "2025-02") + GOOD: "webhooks.api_version 2025-02 is unknown.",
     ENTRY + HERE: f"{ONE} must have topics or compliance_topics.",
     ENTRY + 'topics = ["products/update"]': f"{ONE}.uri is required.",
     ENTRY + 'topics = "products/update"': f"{ONE}.topics must be a list.",

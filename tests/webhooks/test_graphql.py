@@ -93,7 +93,7 @@ def test_the_life_of_a_subscription(api: ApiClient, other_shop_api: ApiClient, c
     assert row["topic"] == "PRODUCTS_UPDATE"
     assert row["endpoint"] == {"__typename": "WebhookHttpEndpoint", "callbackUrl": URI}
     assert (row["uri"], row["callbackUrl"], row["format"], row["name"]) == (URI, URI, "JSON", "mine")
-    assert (row["metafields"], row["apiVersion"]) == ([{"namespace": "a", "key": "b"}], {"handle": "2026-07"})
+    assert (row["metafields"], row["apiVersion"]) == ([{"namespace": "a", "key": "b"}], {"handle": "2026-10"})
     assert (rest["address"], rest["filter"], rest["fields"], rest["name"]) == (URI, "id:*", ["id", "title"], "mine")
     assert strangers == [{"webhookSubscription": None, "node": None}] * 2
     missing = [{"field": ["id"], "message": "Webhook subscription does not exist"}]
@@ -107,7 +107,7 @@ def test_the_life_of_a_subscription(api: ApiClient, other_shop_api: ApiClient, c
 
 
 def test_the_node_library_registers_its_webhooks(api: ApiClient) -> None:
-    for version in ("2024-10", "2025-10", "2026-07"):
+    for version in ("2024-10", "2025-10", "2026-10"):
         client = api.at(version)
         before = get_data(client, NODE_CHECK)["webhookSubscriptions"]["edges"]
         created = get_data(client, NODE_REGISTER)["webhookSubscriptionCreate"]
@@ -227,7 +227,7 @@ LIST = """query ($first: Int, $after: String, $last: Int, $before: String, $reve
 def create_subscriptions(api: ApiClient, start: datetime, *hours: int) -> list[int]:
     ids = []
     for number, hour in enumerate(hours):
-        values = {"topic": "products/update", "uri": f"{URI}/{number}", "api_version": "2026-07"}
+        values = {"topic": "products/update", "uri": f"{URI}/{number}", "api_version": "2026-10"}
         at = start + timedelta(hours=hour)
         ids.append(subscriptions.create_subscription(api.installation, values, actor="system", at=at).pk)
     return ids
@@ -249,7 +249,7 @@ def test_an_answer_may_have_many_rows_of_many_fields(api: ApiClient) -> None:
 def test_lists_go_by_pages_both_ways(api: ApiClient) -> None:
     start = timezone.now()
     ids = create_subscriptions(api, start, 0, 1, 2, 2, 3)
-    configured = {"topic": "products/update", "uri": URI, "api_version": "2026-07"}
+    configured = {"topic": "products/update", "uri": URI, "api_version": "2026-10"}
     subscriptions.create_configured_subscription(api.installation.app, configured, at=start)
 
     def page(**arguments: Any) -> tuple[str, Attrs]:

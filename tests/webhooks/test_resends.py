@@ -113,7 +113,7 @@ def test_an_app_resends_a_delivery_over_graphql(api: ApiClient, shop: Shop) -> N
     assert (shown["state"], shown["redelivery"]) == ("RETRY", True)
     assert shown["nextAttemptAt"]
     assert shown["attempts"] == [{"number": 1, "status": 204}]
-    assert node == {"state": "RETRY", "apiVersion": {"handle": "2026-07"}}
+    assert node == {"state": "RETRY", "apiVersion": {"handle": "2026-10"}}
     assert refused["webhookDelivery"] is None
     message = "The subscription is paused. Resume it before you replay its deliveries."
     assert refused["userErrors"] == [{"field": ["id"], "message": message}]
@@ -194,7 +194,7 @@ def test_a_test_delivery_contains_no_event_of_another_app(api: ApiClient, shop: 
 
     send_test(api, own)
 
-    assert [json.loads(body) for body in get_bodies(shop)] == [(event.payload or {})["2026-07"]]
+    assert [json.loads(body) for body in get_bodies(shop)] == [(event.payload or {})["2026-10"]]
 
 
 def test_an_app_without_the_scope_of_the_topic_sends_nothing(api: ApiClient, shop: Shop) -> None:

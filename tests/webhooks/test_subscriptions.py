@@ -1,3 +1,4 @@
+import time
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from django.utils import timezone
 from apps.content.domain.blogs import create_blog
 from apps.core.events.models import Event
 from apps.core.search_query.predicate import MISSING_FIELD
+from apps.core.tenancy import subscriber_version
 from apps.core.tenancy.models import Installation, Shop
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.metafields.domain import write
@@ -42,7 +44,7 @@ def post_subscription(api: ApiClient, **values: Any) -> JsonObject:
 
 
 def create_subscription(installation: Installation, **values: Any) -> Subscription:
-    row = {"uri": ADDRESS, "topic": TOPIC, "api_version": "2026-07", **values}
+    row = {"uri": ADDRESS, "topic": TOPIC, "api_version": "2026-10", **values}
     return subscriptions.create_subscription(installation, row, actor="system", at=timezone.now())
 
 
@@ -56,7 +58,7 @@ def test_the_life_of_a_subscription(api: ApiClient) -> None:
     loaded_response = api.get(path)
     deleted_response = api.delete(path)
 
-    assert (created["api_version"], created["format"], created["warnings"]) == ("2026-07", "json", [])
+    assert (created["api_version"], created["format"], created["warnings"]) == ("2026-10", "json", [])
     assert changed.json()["webhook"]["address"] == "https://app.example/other"
     assert [row["address"] for row in response.json()["webhooks"]] == ["https://app.example/other"]
     assert counted == {"count": 1}
@@ -227,7 +229,7 @@ def test_pending_events_are_only_those_subscribed_to(api: ApiClient, shop: Shop)
     api.delete(f"webhooks/{created['id']}.json")
     api.post("blogs.json", {"blog": {"title": "Heard in one version"}})
 
-    assert get_pending_events(shop) == [("blogs/create", ["2025-01", "2026-07"]), ("blogs/create", ["2025-01"])]
+    assert get_pending_events(shop) == [("blogs/create", ["2025-01", "2026-10"]), ("blogs/create", ["2025-01"])]
 
 
 def test_a_shop_without_subscriptions_costs_no_query(api: ApiClient, shop: Shop) -> None:
@@ -247,15 +249,18 @@ def test_a_shop_without_subscriptions_costs_no_query(api: ApiClient, shop: Shop)
     assert len(sqls) <= len(alone) + 2
 
 
-def test_long_work_hears_of_a_subscription_within_a_second(api: ApiClient, shop: Shop) -> None:
+def test_long_work_hears_of_a_subscription_within_a_second(
+    api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscriber_version, "FRESH_SECONDS", 1.0)
     stale = Shop.objects.get(pk=shop.pk)
-    stale.listening_read_at = 1.0  # a long time ago
+    stale.listening_read_at = time.monotonic() - 1.01
     post_subscription(api, topic="blogs/create")
 
     with shop_scope(stale):
         create_blog({"title": "Heard"}, actor="system", at=timezone.now())
 
-    assert get_pending_events(shop) == [("blogs/create", ["2026-07"])]
+    assert get_pending_events(shop) == [("blogs/create", ["2026-10"])]
 
 
 def test_a_rolled_back_change_is_not_sent(api: ApiClient, shop: Shop) -> None:
@@ -287,7 +292,7 @@ def test_a_subscription_that_is_rolled_back_listens_to_nothing(api: ApiClient, s
 
 def test_configured_subscriptions_hold_for_every_shop(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
     app = api.installation.app
-    values = {"uri": ADDRESS, "topic": "blogs/create", "api_version": "2026-07", "name": "all"}
+    values = {"uri": ADDRESS, "topic": "blogs/create", "api_version": "2026-10", "name": "all"}
     configured = subscriptions.create_configured_subscription(app, values, at=timezone.now())
     subscriptions.create_configured_subscription(app, {**values, "topic": "shop/redact"}, at=timezone.now())
     api.post("blogs.json", {"blog": {"title": "Heard"}})
@@ -304,8 +309,8 @@ def test_configured_subscriptions_hold_for_every_shop(api: ApiClient, shop: Shop
     app_installation.install_app(app, other_shop, scopes=["read_products"], actor="system", at=timezone.now())
     blog_elsewhere()
 
-    assert get_pending_events(shop) == [("blogs/create", ["2026-07"])]
-    assert (unheard, received) == ([], [("blogs/create", ["2026-07"])])
+    assert get_pending_events(shop) == [("blogs/create", ["2026-10"])]
+    assert (unheard, received) == ([], [("blogs/create", ["2026-10"])])
     assert get_pending_events(other_shop) == received, "the scope is gone"
     assert api.get("webhooks.json").json() == {"webhooks": []}
     assert api.get(f"webhooks/{configured.pk}.json").status_code == 404
@@ -324,7 +329,7 @@ def test_uninstalling_ends_subscriptions_and_is_reported(api: ApiClient, shop: S
     with shop_scope(Shop.objects.get(pk=shop.pk)):
         create_blog({"title": "Unheard"}, actor="system", at=timezone.now())
 
-    assert get_pending_events(shop) == [("app/uninstalled", ["2026-07"])]
+    assert get_pending_events(shop) == [("app/uninstalled", ["2026-10"])]
     with all_shops_scope():
         assert set(Subscription.objects.values_list("removed_by_uninstalling", flat=True)) == {True}
         assert not subscriptions.get_undeleted_subscriptions().exists()
@@ -344,7 +349,7 @@ def test_metafields_go_along_where_they_are_wanted(api: ApiClient, shop: Shop) -
 
     with shop_scope(shop):
         (row,) = Pending.objects.filter(event__topic=TOPIC)
-    metafields = (row.metafields or {})["2026-07"]
+    metafields = (row.metafields or {})["2026-10"]
     assert [(metafield["namespace"], metafield["value"]) for metafield in metafields] == [("care", "Cold")]
 
 

@@ -30,7 +30,7 @@ from tests.support.factories.refunds import create_bogus_order, refund_amount, r
 from tests.support.types import JsonObject
 from tests.support.webhooks import make_subscription
 
-VERSION = "2026-07"
+VERSION = "2026-10"
 BY: JsonObject = {"actor": "system", "at": timezone.now()}
 ASPECTS = {
     "variants/in_stock": "read_products",
@@ -43,16 +43,16 @@ ASPECTS = {
 }
 # Topic families for objects that the product does not have, and topics for changes that cannot happen.
 NO_FAMILY = {
-    *{"app_subscriptions", "bulk_operations", "carts", "checkouts", "collection_listings", "collection_publications"},
+    *{"bulk_operations", "carts", "checkouts", "collection_publications"},
     *{"customer_account_settings", "customer_groups", "customer_payment_methods", "domains", "draft_orders", "locales"},
-    *{"customers_whats_app_marketing_consent", "metafield_definitions", "metaobjects", "product_listings", "profiles"},
+    *{"customers_whats_app_marketing_consent", "metafield_definitions", "metaobjects", "profiles"},
     *{"product_publications", "returns"},
 }
 CANNOT_HAPPEN = {
     *{"customer.joined_segment", "customer.left_segment", "orders/link_requested"},
     *{"fulfillment_orders/line_items_prepared_for_local_delivery", "fulfillment_orders/merged"},
     *{"fulfillment_orders/line_items_prepared_for_pickup", "fulfillment_orders/progress_reported"},
-    *{"fulfillment_orders/manually_reported_progress_stopped", "orders/risk_assessment_changed"},
+    *{"fulfillment_orders/manually_reported_progress_stopped"},
 }
 EXTENSIONS = {
     *{"articles", "blogs", "fulfillment_services", "mobile_platform_applications", "payment_handlers", "script_tags"},

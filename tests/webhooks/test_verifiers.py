@@ -93,5 +93,5 @@ def test_the_node_client_verifies_them(sent_delivery: Sent) -> None:
 
     assert genuine["valid"], genuine
     assert (genuine["topic"], genuine["domain"]) == ("BLOGS_CREATE", headers["X-Shopify-Shop-Domain"])
-    assert (genuine["apiVersion"], genuine["webhookId"]) == ("2026-07", headers["X-Shopify-Webhook-Id"])
+    assert (genuine["apiVersion"], genuine["webhookId"]) == ("2026-10", headers["X-Shopify-Webhook-Id"])
     assert not forged["valid"]

@@ -7,7 +7,7 @@ const client = shopifyApi({
   apiKey: "key",
   apiSecretKey,
   hostName: "app.example",
-  apiVersion: "2026-07",
+  apiVersion: "2026-10",
   isEmbeddedApp: false,
   logger: { level: 0 },
 });

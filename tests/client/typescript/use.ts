@@ -9,7 +9,7 @@ type Errors = components["schemas"]["Errors"]["errors"];
 export async function use(baseUrl: string, token: string) {
   const client = createClient<paths>({ baseUrl, headers: { "X-Shopify-Access-Token": token } });
   const create = (product: components["schemas"]["ProductCreate"]) =>
-    client.POST("/admin/api/2026-07/products.json", { body: { product } });
+    client.POST("/admin/api/2026-10/products.json", { body: { product } });
 
   const { data, error } = await create({ title: "Mug", tags: "b, a", variants: [{ price: "9.50", sku: "MUG" }] });
   if (error) throw new Error(JSON.stringify(error.errors));
@@ -18,8 +18,8 @@ export async function use(baseUrl: string, token: string) {
 
   // Every field of an answer may be missing, since `fields` leaves out what was not asked for.
   if (made.id === undefined) throw new Error("no id");
-  const read = await client.GET("/admin/api/2026-07/products/{id}.json", { params: { path: { id: made.id } } });
-  const listed = await client.GET("/admin/api/2026-07/products.json", { params: { query: { limit: 5 } } });
+  const read = await client.GET("/admin/api/2026-10/products/{id}.json", { params: { path: { id: made.id } } });
+  const listed = await client.GET("/admin/api/2026-10/products.json", { params: { query: { limit: 5 } } });
   const titles: (string | undefined)[] | undefined = listed.data?.products.map((each) => each.title);
 
   const refused = await create({ title: "" });

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support import services
-from tests.support.servers.live import find_free_port
+from tests.support.servers.ports import find_free_port
 
 
 def require_programs() -> str:

@@ -17,13 +17,13 @@ from django.db import connection, connections
 
 from backoffice.configuration.databases import get_database_settings
 from tests.support import services
-from tests.support.servers.live import find_free_port
+from tests.support.servers.ports import find_free_port
 from tests.support.timing import wait_until
 
 # The maximum number of database sessions that a race test uses concurrently.
 SESSIONS = 20
 # These timeouts are set for the whole database, because processes behind a pooler cannot set timeouts per session.
-TIMEOUTS = {"lock_timeout": "2500ms", "statement_timeout": "60s", "idle_in_transaction_session_timeout": "60s"}
+TIMEOUTS = {"lock_timeout": "20s", "statement_timeout": "60s", "idle_in_transaction_session_timeout": "60s"}
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import psycopg
 
 from tests.support import services
 from tests.support.databases.clusters import require_programs, run_as_postgres
-from tests.support.servers.live import find_free_port
+from tests.support.servers.ports import find_free_port
 from tests.support.timing import wait_until
 
 # Seconds after which an unresponsive server is unhealthy and an isolated primary stops, and seconds after which the

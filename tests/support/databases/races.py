@@ -5,6 +5,7 @@ off the guard, such as a lock, and proves that the race then occurs. ``tests/tes
 Several race tests may share a control. ``race(no_guard="…")`` gives the reason why a test has no guard to turn off.
 """
 
+import os
 import re
 import threading
 import time
@@ -35,7 +36,7 @@ def run_concurrently(
     def run(index: int, function: Callable[[], object]) -> None:
         try:
             with shop_scope(shop):
-                Shop.objects.exists()  # Open the connection before the start.
+                _open_patient_connection()
                 ready.wait(WAIT_SECONDS)
                 results[index] = function()
         except Exception as error:
@@ -52,6 +53,17 @@ def run_concurrently(
     errors = [result for result in results if isinstance(result, Exception)]
     assert [error for error in errors if not isinstance(error, expected_errors)] == []
     return results
+
+
+def _open_patient_connection() -> None:
+    """Connect this thread to the database, and let it wait for locks as long as the test does.
+
+    On a slow machine, the last of many threads waits longer for a row than a request may.
+    """
+    connection.ensure_connection()
+    if connection.vendor == "postgresql" and os.environ.get("TEST_POOLER") != "on":
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = '{WAIT_SECONDS}s'")
 
 
 def run_while_uncommitted(
@@ -103,6 +115,7 @@ def _run_second_in_thread(
     def run() -> None:
         try:
             with shop_scope(shop):
+                _open_patient_connection()
                 results.append(second())
         except Exception as error:
             results.append(error)
@@ -110,14 +123,17 @@ def _run_second_in_thread(
             connections.close_all()
 
     thread = threading.Thread(target=run)
-    with shop_scope(shop), transaction.atomic():
-        first()
-        thread.start()
-        waits = _wait_for_lock(thread)
-        assert waits or not must_wait, "it did not wait"
-        if then:
-            then()
-    thread.join(WAIT_SECONDS)
+    try:
+        with shop_scope(shop), transaction.atomic():
+            first()
+            thread.start()
+            waits = _wait_for_lock(thread)
+            assert waits or not must_wait, "it did not wait"
+            if then:
+                then()
+    finally:
+        if thread.ident:
+            thread.join(WAIT_SECONDS)
     assert not thread.is_alive()
     (result,) = results
     if isinstance(result, Exception):

@@ -9,7 +9,8 @@ from django.db.models import Model
 
 from apps.core.rest.reading import render_cache
 
-UNRELATED = {"sessions.Session", "contenttypes.ContentType", "auth.Permission"}
+# Also a refused call of a deprecated route is recorded.
+UNRELATED = {"sessions.Session", "contenttypes.ContentType", "auth.Permission", "api.DeprecatedCall"}
 # Even a failed request updates the token's last use.
 ALWAYS_UPDATED = {"AccessToken.last_used_at", "AccessToken.updated_at"}
 

@@ -6,8 +6,17 @@ from collections.abc import Mapping
 
 from django.utils import timezone
 
-from apps.content.domain import articles, assets, blob_store, blogs, store_files, themes
-from apps.content.models import Article, AssetVersion, Blog, StoreFile, Theme
+from apps.content.domain import (
+    articles,
+    assets,
+    blob_store,
+    blogs,
+    comments,
+    store_files,
+    themes,
+)
+from apps.content.domain.online_store import pages, policies, redirects
+from apps.content.models import Article, AssetVersion, Blog, Comment, Page, Policy, Redirect, StoreFile, Theme
 from tests.support.api_client import ApiClient
 from tests.support.files.images import make_plain_image
 from tests.support.types import JsonObject
@@ -21,12 +30,32 @@ SMALL_THEME: dict[str, bytes | str] = {
 }
 
 
-def make_blog() -> Blog:
-    return blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
+def make_blog(**attrs: object) -> Blog:
+    return blogs.create_blog({"title": "News", **attrs}, actor="system", at=timezone.now())
 
 
-def make_article() -> Article:
-    return articles.create_article(make_blog().pk, {"title": "Hello"}, actor="system", at=timezone.now())
+def make_article(**blog_attrs: object) -> Article:
+    blog = make_blog(**blog_attrs)
+    return articles.create_article(blog.pk, {"title": "Hello"}, actor="system", at=timezone.now())
+
+
+def make_comment(article: Article | None = None, **attrs: object) -> Comment:
+    article = article or make_article()
+    values = {"author": "Ada Lovelace", "email": "ada@example.com", "body": "Lovely.", "ip": "203.0.113.7"}
+    return comments.create_comment({"article_id": article.pk, **values, **attrs}, actor="system", at=timezone.now())
+
+
+def make_page(**attrs: object) -> Page:
+    return pages.create_page({"title": "About", **attrs}, actor="system", at=timezone.now())
+
+
+def make_redirect(path: str = "", target: str = "/new") -> Redirect:
+    path = path or f"/old-{Redirect.objects.count()}"
+    return redirects.create_redirect(path=path, target=target, actor="system", at=timezone.now())
+
+
+def make_policy(handle: str = "refund-policy") -> Policy:
+    return policies.create_policy(handle=handle, body="<p>Within 30 days.</p>", actor="system", at=timezone.now())
 
 
 def make_rewritten() -> tuple[int, int]:

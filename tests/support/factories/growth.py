@@ -8,9 +8,9 @@ from django.utils import timezone
 from apps.catalog.domain.collections.collects import add_collect
 from apps.catalog.domain.inputs import VariantInput
 from apps.catalog.domain.variants import create_variant
-from apps.catalog.models import Product
+from apps.catalog.models import CollectionListing, Product, ProductListing
 from apps.content.domain import articles
-from apps.content.models import MobilePlatformApplication
+from apps.content.models import Article, MobilePlatformApplication, Policy
 from apps.core.events.recording import record_event
 from apps.core.types import Attrs
 from apps.customers.models import Customer
@@ -20,15 +20,28 @@ from apps.fulfillment.models import Fulfillment, FulfillmentOrder, FulfillmentSe
 from apps.inventory.models import Location
 from apps.metafields.domain import write as metafields
 from apps.orders.domain import payments
+from apps.orders.domain.risks import create_risk
 from apps.orders.models import Order
 from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundRequest, RefundTransactionInput
+from apps.shops.domain.storefront_tokens import create_storefront_token
+from apps.shops.models import RecurringCharge
 from apps.webhooks.domain.delivery_tests import send_test_delivery
 from apps.webhooks.models import Subscription
 from tests.samples import SampleContext
-from tests.support.factories import ScriptTagFactory, make_member
+from tests.support.factories import (
+    ScriptTagFactory,
+    add_deprecated_call,
+    make_charge,
+    make_credit,
+    make_marketing_event,
+    make_member,
+    make_purchase,
+    make_usage,
+)
 from tests.support.factories.catalog import make_custom, make_image, make_product, make_smart
-from tests.support.factories.content import make_blog, make_draft
+from tests.support.factories.content import make_blog, make_comment, make_draft, make_page, make_policy, make_redirect
+from tests.support.factories.countries import add_province, make_country
 from tests.support.factories.customers import make_address, make_customer
 from tests.support.factories.fulfillment import make_event, make_fulfillment, make_fulfillment_order, make_service
 from tests.support.factories.inventory import make_item, make_location, set_stock
@@ -48,6 +61,12 @@ def _add_product(world: SampleContext, rows: Rows, number: int) -> Product:
     return product
 
 
+def _add_listed_product(world: SampleContext, rows: Rows, number: int) -> Product:
+    product = _add_product(world, rows, number)
+    ProductListing.objects.create(shop=world.shop, app=world.installation.app, product=product)
+    return product
+
+
 def _add_customer(world: SampleContext, rows: Rows, number: int) -> None:
     customer = make_customer(email=f"one-more-{number}@example.com")
     for street in range(2):
@@ -58,6 +77,12 @@ def _add_payment(world: SampleContext, rows: Rows, number: int) -> None:
     order = Order.objects.get(pk=rows["order_id"])
     attrs = {"kind": "sale", "amount": Decimal("1.00"), "gateway": "manual"}
     payments.create_transaction(order, attrs, actor="system", at=timezone.now())
+
+
+def _add_risk(world: SampleContext, rows: Rows, number: int) -> None:
+    attrs = {"message": f"Reason {number}", "score": Decimal("0.5"), "recommendation": "accept"}
+    order = Order.objects.get(pk=rows["order_id"])
+    create_risk(order, attrs, app=world.installation.app, actor="system", at=timezone.now())
 
 
 def _add_event(world: SampleContext, topic: str, subject: Order | Product) -> None:
@@ -125,6 +150,31 @@ GROWTH: dict[str, Grow] = {
         f"Cheap {number}", prices=("1.00",)
     ),
     "collects.json": lambda world, rows, number: make_custom(f"Kitchen {number}", make_product()),
+    "application_charges.json": lambda world, rows, number: make_purchase(world.installation, name=f"Import {number}"),
+    "application_credits.json": lambda world, rows, number: make_credit(world.installation),
+    "recurring_application_charges.json": lambda world, rows, number: make_charge(world.installation),
+    "recurring_application_charges/<recurring_charge_id>/usage_charges.json": lambda world, rows, number: make_usage(
+        RecurringCharge.objects.get(pk=rows["recurring_charge_id"])
+    ),
+    "deprecated_api_calls.json": lambda world, rows, number: add_deprecated_call(
+        world.installation, f"path{number}.json"
+    ),
+    "marketing_events.json": lambda world, rows, number: make_marketing_event(world.installation),
+    "storefront_access_tokens.json": lambda world, rows, number: create_storefront_token(
+        world.installation, f"Phone {number}", actor="system", at=timezone.now()
+    ),
+    "product_listings.json": _add_listed_product,
+    "product_listings/product_ids.json": _add_listed_product,
+    "collection_listings.json": lambda world, rows, number: CollectionListing.objects.create(
+        shop=world.shop, app=world.installation.app, collection=make_custom(f"Kitchen {number}")
+    ),
+    "collection_listings/<collection_id>/product_ids.json": lambda world, rows, number: add_collect(
+        collection_id=rows["collection_id"],
+        product_id=_add_listed_product(world, rows, number).pk,
+        position=None,
+        actor="system",
+        at=timezone.now(),
+    ),
     "locations.json": lambda world, rows, number: make_location(world.shop, name=f"Depot {number}"),
     "locations/<location_id>/inventory_levels.json": lambda world, rows, number: set_stock(
         make_item(world.shop, sku=f"MUG-{number}"), Location.objects.get(pk=rows["location_id"]), number
@@ -142,10 +192,16 @@ GROWTH: dict[str, Grow] = {
     ),
     "blogs.json": lambda world, rows, number: make_blog(),
     "blogs/<blog_id>/articles.json": _add_article,
+    "pages.json": lambda world, rows, number: make_page(title=f"Page {number}"),
+    "redirects.json": lambda world, rows, number: make_redirect(),
+    "comments.json": lambda world, rows, number: make_comment(Article.objects.get(pk=rows["article_id"])),
+    "policies.json": lambda world, rows, number: make_policy(Policy.Handle.values[number + 1]),
     "themes.json": lambda world, rows, number: make_draft(),
     "mobile_platform_applications.json": lambda world, rows, number: MobilePlatformApplication.objects.create(
         shop=world.shop, platform="ios", application_id=f"X1Y2.more-{number}"
     ),
+    "countries.json": lambda world, rows, number: make_country(),
+    "countries/<country_id>/provinces.json": lambda world, rows, number: add_province(rows["country_id"], f"X{number}"),
     "payment_handlers.json": lambda world, rows, number: make_handler(
         handler_id=f"more-{number}", config={"shop_id": f"more-{number}"}, enabled=False
     ),
@@ -160,6 +216,10 @@ GROWTH: dict[str, Grow] = {
     ),
     "orders.json": lambda world, rows, number: make_order(email=f"one-more-{number}@example.com", lines=[MUG] * 3),
     "orders/<order_id>/transactions.json": _add_payment,
+    "orders/<order_id>/risks.json": _add_risk,
+    "tender_transactions.json": lambda world, rows, number: make_order(
+        transactions=[{"kind": "sale", "amount": Decimal("20.00")}]
+    ),
     "orders/<order_id>/fulfillment_orders.json": lambda world, rows, number: transitions.cancel_fulfillment_order(
         FulfillmentOrder.objects.get(order=rows["order_id"], status="open"), actor="system", at=timezone.now()
     ),
@@ -180,7 +240,14 @@ GROWTH: dict[str, Grow] = {
 }
 
 # Lists with a fixed length.
-FIXED = {"/admin/oauth/access_scopes.json", "currencies.json"}
+FIXED = {
+    "/admin/oauth/access_scopes.json",
+    "currencies.json",
+    "payment_gateways.json",
+    "products/<product_id>/resource_feedback.json",
+    "resource_feedback.json",
+    "shipping_zones.json",
+}
 
 
 # Queries for lists if the sample's query matches only one row.

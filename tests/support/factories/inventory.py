@@ -6,9 +6,9 @@ from django.utils import timezone
 from apps.core.events.models import Event
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
-from apps.inventory.domain import locations, movements, stock
+from apps.inventory.domain import locations, movements, receipts, stock, transfers
 from apps.inventory.domain.movements import StockChange
-from apps.inventory.models import InventoryItem, InventoryLevel, Location, StockMovement
+from apps.inventory.models import InventoryItem, InventoryLevel, Location, StockMovement, StockReceipt, StockTransfer
 from tests.support.types import JsonObject
 
 
@@ -56,6 +56,20 @@ def sell(
 def restock(item: InventoryItem, location: Location, quantity: int, **by: Any) -> InventoryLevel:
     change = StockChange(item.pk, location.pk, quantity, connect=True)
     return movements.apply_stock_changes([change], reason=StockMovement.Reason.RESTOCK, **by)[0]
+
+
+def make_receipt(item: InventoryItem, quantity: int = 5, **fields: Any) -> StockReceipt:
+    """Create a draft of a stock receipt with one line, at the primary location."""
+    values = {"location_id": get_first_location(item.shop).pk, "reason": "received", **fields}
+    with shop_scope(item.shop):
+        return receipts.create_receipt(quantities={item.pk: quantity}, actor="system", at=timezone.now(), **values)
+
+
+def make_transfer(item: InventoryItem, destination: Location, quantity: int = 5, **fields: Any) -> StockTransfer:
+    """Create a draft of a stock transfer with one line, from the primary location."""
+    values = {"origin_id": get_first_location(item.shop).pk, "destination_id": destination.pk, **fields}
+    with shop_scope(item.shop):
+        return transfers.create_transfer(quantities={item.pk: quantity}, actor="system", at=timezone.now(), **values)
 
 
 def get_available(item: InventoryItem, location: Location) -> int:

@@ -7,7 +7,7 @@ from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.core.tenancy.shop_owned import ShopOwned
 from tests.support.factories.catalog import make_custom, make_image, make_product, make_smart
-from tests.support.factories.content import make_article, make_blog
+from tests.support.factories.content import make_article, make_blog, make_page
 from tests.support.factories.customers import make_customer
 from tests.support.factories.orders import make_order
 
@@ -25,6 +25,7 @@ MAKERS: dict[str, Callable[[], ShopOwned]] = {
     "customer": make_customer,
     "blog": make_blog,
     "article": make_article,
+    "page": make_page,
     "order": make_order,
 }
 

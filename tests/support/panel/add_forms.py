@@ -12,6 +12,9 @@ from tests.support.panel.html_forms import PageForm, get_form
 LEAST: dict[str, dict[str, str]] = {
     "content_blog": {"title": "News"},
     "content_article": {"title": "Hello"},
+    "content_page": {"title": "About us"},
+    "content_policy": {"handle": "refund-policy", "body": "<p>Within 30 days.</p>"},
+    "content_redirect": {"path": "/old", "target": "/new"},
     "content_mobileplatformapplication": {"platform": "ios", "application_id": "ABCDE12345.com.example.app"},
     "payments_paymenthandlerconfig": {"handler_id": "wallet_pay", "wallet_shop": "942252"},
     "inventory_location": {"name": "Harbour", "address1": "1 Quay Street", "city": "Boston", "zip": "02110"},

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 STAFF = "staff_management_create staff_management_update staff_management_delete staff_management_activation"
 ORDERS = "orders edit_orders refund_orders"
-EXPORTS = "export_orders export_customers export_products staff_audit_log_view"
+EXPORTS = "export_orders export_customers export_products staff_audit_log_view pages links"
 # Staff who may export personal data can also download the file.
-EXPORTED = f"{EXPORTS} customers"
+EXPORTED = f"{EXPORTS} customers orders edit_orders"
 BULK = "products customers edit_orders"
+IMPORTS = "customers edit_orders products pages links"
 APPS = "applications view_private_apps edit_private_apps"
+INSTALLED = f"{APPS} billing_application_charges"
 
 
 @dataclass
@@ -26,14 +28,15 @@ ROWS = (
     ("shops_shop", "add", "", "", 200),
     ("shops_shop", "change history", "preferences", "shop", 200),
     ("shops_shop", "delete", "", "shop", 200),
-    ("shops_installation", "changelist", APPS, "", 200),
+    ("shops_installation", "changelist", INSTALLED, "", 200),
     ("shops_installation", "add", "applications", "", 200),
     # The request lacks the app's authorization parameters.
     ("shops_installation", "authorize", "applications", "", 400),
-    ("shops_installation", "change history", APPS, "installation", 200),
+    ("shops_installation", "change history", INSTALLED, "installation", 200),
     ("shops_installation", "delete review new_purchase", "applications", "installation", 200),
     ("shops_installation", "scopes", "edit_private_apps", "installation", 200),
-    ("shops_installation", "decide", "applications", "purchase", 405),
+    ("shops_installation", "decide", "billing_application_charges", "purchase", 200),
+    ("shops_installation", "charge", "billing_application_charges", "charge", 200),
     ("shops_installation", "new_token rotate", "edit_private_apps", "installation", 405),
     ("shops_installation", "revoke", "edit_private_apps", "token", 200),
     ("shops_app", "changelist", APPS, "", 200),
@@ -52,6 +55,18 @@ ROWS = (
     ("content_article", "change history delete", "pages", "article", 200),
     ("content_article", "preview", "pages", "", 405),
     ("content_article", "version", "pages", "article_version", 200),
+    ("content_comment", "changelist", "pages", "", 200),
+    ("content_comment", "add", "", "", 200),
+    ("content_comment", "change history delete", "pages", "comment", 200),
+    ("content_comment", "moderate", "pages", "comment_action", 405),
+    ("content_page", "changelist add", "pages", "", 200),
+    ("content_page", "change history delete", "pages", "page", 200),
+    ("content_page", "preview", "pages", "", 405),
+    ("content_policy", "changelist add", "preferences", "", 200),
+    ("content_policy", "change history delete", "preferences", "policy", 200),
+    ("content_policy", "preview", "preferences", "", 405),
+    ("content_redirect", "changelist add", "links", "", 200),
+    ("content_redirect", "change history delete", "links", "redirect", 200),
     ("content_storefile", "changelist add pick", "pages products themes", "", 200),
     ("content_storefile", "change history delete", "pages products themes", "store_file", 200),
     ("content_theme", "changelist add", "themes", "", 200),
@@ -73,6 +88,14 @@ ROWS = (
     ("inventory_stockmovement", "add", "", "", 200),
     ("inventory_stockmovement", "change history", "products", "movement", 200),
     ("inventory_stockmovement", "delete", "", "movement", 200),
+    ("inventory_stockreceipt", "changelist add lookup", "products", "", 200),
+    ("inventory_stockreceipt", "change history print", "products", "receipt", 200),
+    ("inventory_stockreceipt", "delete", "", "receipt", 200),
+    ("inventory_stockreceipt", "cancel", "products", "receipt", 405),
+    ("inventory_stocktransfer", "changelist add lookup", "products", "", 200),
+    ("inventory_stocktransfer", "change history print", "products", "transfer", 200),
+    ("inventory_stocktransfer", "delete", "", "transfer", 200),
+    ("inventory_stocktransfer", "cancel receive", "products", "transfer", 405),
     ("catalog_product", "changelist add", "products", "", 200),
     ("catalog_product", "change history delete images", "products", "product", 200),
     ("catalog_product", "upload", "products", "", 405),
@@ -105,6 +128,23 @@ ROWS = (
     ("orders_order", "close open capture paid", "edit_orders", "order", 405),
     ("orders_order", "comment", "orders", "order", 405),
     ("orders_order", "report report_answers report_file", "reports", "", 200),
+    ("documents_issueddocument", "changelist", "orders edit_orders", "", 200),
+    ("documents_issueddocument", "add", "", "", 200),
+    ("documents_issueddocument", "change", "orders edit_orders", "document", 302),
+    ("documents_issueddocument", "history file", "orders edit_orders", "document", 200),
+    ("documents_issueddocument", "delete", "", "document", 200),
+    ("documents_issueddocument", "cancel", "edit_orders", "document", 200),
+    ("documents_issueddocument", "issue", "edit_orders", "order", 405),
+    ("documents_issueddocument", "credit", "edit_orders", "refund", 405),
+    ("documents_issueddocument", "packing_slip", "orders edit_orders", "fulfillment_of", 200),
+    ("documents_issueddocument", "return_slip", "orders edit_orders", "order", 302),
+    ("documents_issueddocument", "print packing_slips", "orders edit_orders", "", 302),
+    ("documents_documentsettings", "changelist", "preferences", "", 302),
+    ("documents_documentsettings", "add", "", "", 200),
+    ("documents_documentsettings", "edit", "preferences", "", 200),
+    ("documents_documentsettings", "change history", "preferences", "document_settings", 200),
+    ("documents_documentsettings", "delete", "", "document_settings", 200),
+    ("documents_documentsettings", "logo", "preferences", "logo", 200),
     ("fulfillment_fulfillmentorder", "changelist", "orders edit_orders", "", 200),
     ("fulfillment_fulfillmentorder", "add", "", "", 200),
     ("fulfillment_fulfillmentorder", "change", "orders edit_orders", "fulfillment_order", 302),
@@ -118,6 +158,7 @@ ROWS = (
     ("fulfillment_fulfillmentorder", "parcel_slip", "orders edit_orders", "parcel", 200),
     # Redirects because no rows are selected.
     ("fulfillment_fulfillmentorder", "slips", "orders edit_orders", "", 302),
+    ("fulfillment_fulfillmentorder", "fulfill_many", "edit_orders", "", 302),
     ("fulfillment_fulfillmentservice", "changelist", "applications locations", "", 200),
     ("fulfillment_fulfillmentservice", "add", "applications", "", 200),
     ("fulfillment_fulfillmentservice", "change history records", "applications locations", "service", 200),
@@ -143,12 +184,13 @@ ROWS = (
     ("imports_exports_export", "change history", EXPORTED, "export", 404),
     ("imports_exports_export", "delete", "", "export", 404),
     ("imports_exports_export", "file", EXPORTED, "export_file", 404),
-    ("imports_exports_import", "changelist upload sample", "customers edit_orders products", "", 200),
+    ("imports_exports_import", "refused", IMPORTS, "import", 404),
+    ("imports_exports_import", "changelist upload sample", IMPORTS, "", 200),
     ("imports_exports_import", "add", "", "", 200),
-    ("imports_exports_import", "change history report redirects", "customers edit_orders products", "import", 200),
+    ("imports_exports_import", "change history report redirects", IMPORTS, "import", 200),
     ("imports_exports_import", "delete", "", "import", 200),
-    ("imports_exports_import", "columns", "customers edit_orders products", "import", 302),
-    ("imports_exports_import", "confirm", "customers edit_orders products", "import", 405),
+    ("imports_exports_import", "columns", IMPORTS, "import", 302),
+    ("imports_exports_import", "confirm delete_mapping encoding", IMPORTS, "import", 405),
     ("payments_paymenthandlerconfig", "changelist add", "platform_payments_accounts", "", 200),
     ("payments_paymenthandlerconfig", "change history delete", "platform_payments_accounts", "payment_handler", 200),
     ("payments_paymenthandlerconfig", "preview", "platform_payments_accounts", "", 405),
@@ -179,6 +221,6 @@ TABLE = {
 OPEN = {
     "app_list", "autocomplete", "change_view", "choose_columns", "end_tour", "help", "help_page", "help_picture",
     "index", "jsi18n", "links", "login", "logout", "password_change", "password_change_done", "save_view", "search",
-    "session",
+    "session", "workers",
 }  # fmt: skip
 # URLs without a name: Django redirects <id>/ to <id>/change/, and responds with 404 to unknown URLs.

@@ -13,6 +13,7 @@ class PageForm:
     attrs: dict[str, str]  # the attributes of the form tag
     fields: list[tuple[str, str]] = field(default_factory=list)  # submitted, in order, without unchecked checkboxes
     names: set[str] = field(default_factory=set)  # including unchecked checkboxes, files and buttons
+    choices: dict[str, list[str]] = field(default_factory=dict)  # the values of selects, checkboxes and radio buttons
 
     @property
     def data(self) -> dict[str, list[str]]:
@@ -58,6 +59,8 @@ class _Reader(HTMLParser):
             form.names.add(name)
         if tag == "input" and name:
             kind = attrs.get("type", "text")
+            if kind in {"checkbox", "radio"}:
+                form.choices.setdefault(name, []).append(attrs.get("value", "on"))
             if kind not in NOT_SENT and (kind not in {"checkbox", "radio"} or "checked" in attrs):
                 form.fields.append((name, attrs.get("value", "on" if kind == "checkbox" else "")))
         elif tag == "textarea":
@@ -66,6 +69,7 @@ class _Reader(HTMLParser):
             self.select = {"name": name, "multiple": "multiple" in attrs, "first": None, "chosen": []}
         elif tag == "option" and self.select is not None:
             value = attrs.get("value", "")
+            form.choices.setdefault(self.select["name"], []).append(value)
             self.select["first"] = value if self.select["first"] is None else self.select["first"]
             if "selected" in attrs:
                 self.select["chosen"].append(value)

@@ -5,20 +5,40 @@ from apps.core.events.models import Event
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import AccessToken, Membership, Shop
 from apps.core.tenancy.scope import shop_scope
+from apps.documents.domain.issue import issue_invoice
+from apps.documents.domain.settings import build_logo, change_settings
 from apps.imports_exports.models import Export, Import
 from apps.inventory.models import StockMovement
 from apps.metafields.domain.write import set_metafields
 from apps.shops.domain import app_installation
 from tests.support import factories
-from tests.support.factories import make_purchase
+from tests.support.factories import make_charge, make_purchase
 from tests.support.factories.catalog import make_custom, make_product, make_smart
-from tests.support.factories.content import make_article, make_blog, make_draft, make_rewritten, make_store_file
+from tests.support.factories.content import (
+    make_article,
+    make_blog,
+    make_comment,
+    make_draft,
+    make_page,
+    make_policy,
+    make_redirect,
+    make_rewritten,
+    make_store_file,
+)
 from tests.support.factories.customers import make_customer
 from tests.support.factories.fulfillment import make_event, make_fulfillment_order, make_service
-from tests.support.factories.inventory import get_first_location, make_item, set_stock
+from tests.support.factories.inventory import (
+    get_first_location,
+    make_item,
+    make_location,
+    make_receipt,
+    make_transfer,
+    set_stock,
+)
 from tests.support.factories.orders import make_order
 from tests.support.factories.payments import make_handler
 from tests.support.factories.refunds import get_transaction, refund_amount
+from tests.support.files.images import make_plain_image
 from tests.support.webhooks import make_delivery
 
 METAFIELD = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold"}
@@ -43,6 +63,12 @@ def make_one_of_each(shop: Shop) -> Things:
         work, happened = make_fulfillment_order(), make_event()
         service = make_service(installation.app)
         refund = refund_amount(make_order(shop, financial_status="paid"), "1.00")
+        comment = make_comment()
+        document = issue_invoice(make_order(shop), actor="system", at=shop.created_at)
+        logo = build_logo(make_plain_image("PNG", (20, 10)))
+        document_settings = change_settings(
+            {"logo": logo}, issues_automatically=False, actor="system", at=shop.created_at
+        )
         return {
             "": (),
             "shop": (shop.pk,),
@@ -50,15 +76,21 @@ def make_one_of_each(shop: Shop) -> Things:
             "installation": (installation.pk,),
             "token": (installation.pk, AccessToken.objects.get(installation=installation).pk),
             "purchase": (installation.pk, make_purchase(installation).pk),
+            "charge": (installation.pk, make_charge(installation).pk),
             "tag": (tag.pk,),
             "location": (location.pk,),
             "item": (item.pk,),
+            "receipt": (make_receipt(item).pk,),
+            "transfer": (make_transfer(item, make_location(shop)).pk,),
             "product": (product.pk,),
             "variant": (Variant.objects.filter(product=product).latest("id").pk,),
             "custom": (make_custom("Kitchen", product).pk,),
             "smart": (make_smart("Mugs", ("title", "contains", "mug")).pk,),
             "movement": (StockMovement.objects.get().pk,),
             "order": (make_order(shop).pk,),
+            "document": (document.pk,),
+            "document_settings": (document_settings.pk,),
+            "logo": (document_settings.logo_id,),
             "refund": (refund.pk,),
             "refund_payment": (refund.pk, get_transaction(refund).pk),
             "bulk_edit": (BulkEdit.objects.create(shop=shop, kind="products", actor="system").pk,),
@@ -73,6 +105,11 @@ def make_one_of_each(shop: Shop) -> Things:
             "blog": (make_blog().pk,),
             "article": (make_article().pk,),
             "article_version": make_rewritten(),
+            "comment": (comment.pk,),
+            "comment_action": (comment.pk, "approve"),
+            "page": (make_page().pk,),
+            "policy": (make_policy().pk,),
+            "redirect": (make_redirect().pk,),
             "store_file": (make_store_file().pk,),
             "theme": (draft.pk,),
             "version": (draft.pk, version.pk),

@@ -12,6 +12,7 @@ from apps.core.events.recording import record_event
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Installation, Membership, Shop
 from apps.core.types import Attrs
+from apps.documents.domain.issue import issue_invoice
 from apps.imports_exports.models import Export, Import
 from apps.inventory.models import Location
 from apps.metafields.domain.write import set_metafields
@@ -21,10 +22,10 @@ from apps.shops.domain import app_installation
 from apps.webhooks.models import Subscription
 from tests.support import factories
 from tests.support.factories.catalog import make_custom, make_image, make_product, make_smart
-from tests.support.factories.content import make_blog, make_store_file
+from tests.support.factories.content import make_blog, make_comment, make_page, make_redirect, make_store_file
 from tests.support.factories.customers import make_address, make_customer
 from tests.support.factories.fulfillment import make_service, route_order_now, set_status
-from tests.support.factories.inventory import make_location, set_stock
+from tests.support.factories.inventory import make_item, make_location, make_receipt, make_transfer, set_stock
 from tests.support.factories.orders import make_order
 from tests.support.factories.payments import make_handler
 from tests.support.factories.refunds import create_bogus_order, refund_amount
@@ -99,6 +100,10 @@ def _delivery(shop: Shop, number: int) -> None:
     make_delivery(installation, subscription, state="failed", attempts=5, error="certificate_expired")
 
 
+def _document(shop: Shop, number: int) -> None:
+    issue_invoice(_order(shop, number), actor="system", at=timezone.now())
+
+
 def _event(shop: Shop, number: int) -> None:
     order = Order.objects.first() or _order(shop, 0)
     changes = {name: ["before", "after"] for name in ("tags", "note", "email", "phone", "shipping_address")}
@@ -139,6 +144,16 @@ def _variants(shop: Shop, number: int) -> None:
 def _job(shop: Shop, number: int) -> None:
     state = {"state": Job.State.FAILED, "attempts": 5, "error": "The receiver closed the connection. " * 3}
     Job.objects.create(shop=shop, task="webhooks.deliver", progress_done=number, progress_total=100, **state)
+
+
+def _receipt(shop: Shop, number: int) -> None:
+    place = Location.objects.filter(name=MANY_PLACES[0]).first() or make_location(shop, name=MANY_PLACES[0])
+    make_receipt(make_item(shop), 120 + number, location_id=place.pk, note=f"{VENDOR}, delivery note 2026-{number:04}")
+
+
+def _transfer(shop: Shop, number: int) -> None:
+    place = Location.objects.filter(name=MANY_PLACES[0]).first() or make_location(shop, name=MANY_PLACES[0])
+    make_transfer(make_item(shop), place, 120 + number, note=f"Pallet {number} for the summer sale")
 
 
 def _location(shop: Shop, number: int) -> None:
@@ -196,12 +211,16 @@ MAKE: dict[str, Make] = {
     "catalog.variant": _variants,
     "content.article": _article,
     "content.blog": lambda shop, number: make_blog(),
+    "content.comment": lambda shop, number: make_comment(body=f"I knitted {number} pairs, and they still look new."),
+    "content.page": lambda shop, number: make_page(title=f"How we dye our wool, part {number}"),
+    "content.redirect": lambda shop, number: make_redirect(f"/collections/breakfast-{number}"),
     "content.mobileplatformapplication": lambda shop, number: MobilePlatformApplication.objects.create(
         shop=shop, platform="ios", application_id=f"X1Y2Z3W4V5.example.garmisch.store-{number}"
     ),
     "content.scripttag": _script_tag,
     "content.storefile": lambda shop, number: make_store_file(f"breakfast-bowl-speckled-glaze-{number}.png"),
     "customers.customer": _customer,
+    "documents.issueddocument": _document,
     "events.event": _event,
     "imports_exports.export": _export,
     "imports_exports.import": _import,
@@ -209,6 +228,8 @@ MAKE: dict[str, Make] = {
     "fulfillment.fulfillmentservice": _service,
     "inventory.location": _location,
     "inventory.stockmovement": _variants,
+    "inventory.stockreceipt": _receipt,
+    "inventory.stocktransfer": _transfer,
     "jobs.job": _job,
     "metafields.metafield": _metafield,
     "orders.order": _order,

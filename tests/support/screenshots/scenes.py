@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Page, expect
 
+from tests.support.browser.pages import open_list_menu
+
 CUSTOMERS = b"""email,first_name,last_name,phone,tags,accepts_email_marketing
 mia.keller@example.com,Mia,Keller,+49 30 901820,"newsletter, wholesale",yes
 jonas.petit@example.com,Jonas,Petit,+33 1 42 68 53 00,wholesale,yes
@@ -25,7 +27,7 @@ class DemoShop:
 
     def call(self, path: str, body: object) -> None:
         request = urllib.request.Request(
-            f"{self.address}/admin/api/2026-07/{path}",
+            f"{self.address}/admin/api/2026-10/{path}",
             json.dumps(body).encode(),
             {"Content-Type": "application/json", "X-Platform-Access-Token": self.token},
         )
@@ -64,6 +66,7 @@ def open_product(page: Page, store: DemoShop) -> None:
 
 def preview_bulk_edit(page: Page, store: DemoShop) -> None:
     page.goto(store.panel("catalog/variant/?q=MU-00"))
+    open_list_menu(page)
     page.get_by_role("button", name="Edit all").click()
     page.get_by_label("Price: value", exact=True).fill("-10")
     page.get_by_label("Price: rounding", exact=True).select_option(label="up to .95")

@@ -1,6 +1,7 @@
 """A small WSGI application behind the product's adapter."""
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
@@ -11,24 +12,30 @@ from backoffice.server.adapter import Adapter, Hooks
 from backoffice.server.wsgi import Environ, Headers
 
 BIG = 24 * 1024 * 1024
+_released = threading.Event()
 
 
 class TestHooks(Hooks):
     def at_once(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
-        """Serve ``/healthz`` and ``/block``, which blocks the event loop."""
-        if environ["PATH_INFO"] == "/block":
+        """Serve ``/healthz``, ``/release``, which ends ``/hold``, and ``/block``, which blocks the event loop."""
+        path = environ["PATH_INFO"]
+        if path == "/block":
             time.sleep(600)
-        return (HTTPStatus.OK, [], b"lives") if environ["PATH_INFO"] == "/healthz" else None
+        if path == "/release":
+            _released.set()
+        return (HTTPStatus.OK, [], b"lives") if path in {"/healthz", "/release"} else None
 
 
 def run(environ: Environ, start_response: Callable[..., object]) -> Iterable[bytes]:
-    """Serve ``/pid``, ``/slow?<seconds>``, ``/big``, ``/page``, ``/echo`` and ``/fails``."""
+    """Serve ``/pid``, ``/slow?<seconds>``, ``/hold``, ``/big``, ``/page``, ``/echo`` and ``/fails``."""
     path = environ["PATH_INFO"]
     start_response("200 OK", [("X-Mixed-CASE", path)])
     if path == "/big":
         return _iterate_chunks()
     if path == "/slow":
         time.sleep(float(environ["QUERY_STRING"]))
+    if path == "/hold":
+        _released.wait(60)
     if path == "/page":
         return [b"x" * 100_000]
     if path == "/echo":

@@ -1,7 +1,6 @@
 """A web process with the test's database, and further processes of the same installation."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,18 +11,13 @@ from django.conf import settings
 from django.db import connection
 
 from apps.core.tenancy.models import Installation
+from tests.support.servers.ports import find_free_port
 from tests.support.services import is_listening
 from tests.support.timing import wait_until
 
 WORKER = ("-A", "backoffice.celery", "worker", "--pool", "solo", "--loglevel", "WARNING")
 
 Connect = Callable[..., Installation]
-
-
-def find_free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class LiveServer:

@@ -126,7 +126,7 @@ def test_an_endpoint_has_the_strictest_of_what_is_asked_for(shop: Shop, installa
     get_endpoint(shop)
     assert limits() == (2, 50)
     with all_shops_scope():
-        values = {"topic": "blogs/update", "uri": URI, "api_version": "2026-07", "max_per_second": 5}
+        values = {"topic": "blogs/update", "uri": URI, "api_version": "2026-10", "max_per_second": 5}
         of_all_shops = subscriptions.create_configured_subscription(installation.app, values, at=timezone.now())
     assert limits() == (2, 5)
     change_subscription(shop, first, max_in_flight=20)
