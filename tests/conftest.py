@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db.backends.base.operations import BaseDatabaseOperations
 from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
+from hypothesis.internal.conjecture import providers
 from pytest_django import DjangoDbBlocker, Settings
 from time_machine import TimeMachineFixture
 
@@ -19,8 +20,10 @@ from apps.core.rest.reading import render_cache
 from apps.core.rest.requests import throttling
 from apps.core.rest.requests.authentication import access_cache
 from apps.core.rest.requests.file_buckets import FileBucketStore
+from apps.core.tenancy import subscriber_version
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
+from apps.webhooks.domain.engine import fan_out
 from backoffice.configuration.storages import get_storage_settings
 from tests.support import factories, services
 from tests.support.api_client import ApiClient, ClientWith
@@ -35,8 +38,11 @@ from tests.support.shared_shop import SHARED, SharedShop, get_fill, make_acme, u
 # Failed assertions in these modules show their values, as in the modules of tests.
 pytest.register_assert_rewrite("tests.api.route_checks", "tests.support.databases.snapshots")
 # Hypothesis's time limit per example would fail on a slow machine.
-hypothesis_settings.register_profile("untimed", deadline=None)
+# The suite always tries the same inputs; soak tests try new ones each time.
+hypothesis_settings.register_profile("untimed", deadline=None, derandomize=True)
 hypothesis_settings.load_profile("untimed")
+# Hypothesis also draws constants from all imported modules, which depend on the tests that ran before.
+providers._get_local_constants = lambda: providers._local_constants
 
 DEADLOCKS = pytest.StashKey[Deadlocks]()
 
@@ -45,12 +51,17 @@ DEADLOCKS = pytest.StashKey[Deadlocks]()
 def _test_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Store the tests' files in a temporary folder, hash cheaply, and do not scan the panel's static files."""
     folder = tmp_path_factory.mktemp("files")
-    with override_settings(
-        STORAGES={**settings.STORAGES, **get_storage_settings("", folder)},
-        PASSWORD_HASHERS=["tests.support.password_hasher.CheapArgon2PasswordHasher"],
-        # With finders, WhiteNoise would scan all static files for each client that a test creates.
-        WHITENOISE_USE_FINDERS=False,
+    # Reading the subscribers again after a second would add a query to tests on a slow machine.
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        override_settings(
+            STORAGES={**settings.STORAGES, **get_storage_settings("", folder)},
+            PASSWORD_HASHERS=["tests.support.password_hasher.CheapArgon2PasswordHasher"],
+            # With finders, WhiteNoise would scan all static files for each client that a test creates.
+            WHITENOISE_USE_FINDERS=False,
+        ),
     ):
+        patch.setattr(subscriber_version, "FRESH_SECONDS", 3600.0)
         yield
 
 
@@ -112,6 +123,7 @@ def use_empty_caches(settings: Settings) -> None:
     render_cache.cache.clear()
     # The next test's token may have the same id and, if the time does not move, the same versions.
     access_cache.clear()
+    fan_out._recent_digests.clear()
 
 
 @pytest.fixture(scope="session")

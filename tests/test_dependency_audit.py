@@ -4,9 +4,10 @@ import json
 import ssl
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.conf import settings
@@ -93,6 +94,8 @@ def test_an_allowance_covers_its_vulnerability_until_its_date(
     entry: Allowance, status: int, fake_pypi: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dependency_audit, "read_allowances", lambda: [entry])
+    today = datetime.combine(TODAY, time(12), UTC)
+    monkeypatch.setattr(dependency_audit, "datetime", SimpleNamespace(now=lambda zone: today))
 
     lines, result = dependency_audit.run_audit()
 

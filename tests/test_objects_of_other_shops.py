@@ -95,7 +95,7 @@ def make_objects(shop: Shop, user: User, mark: str) -> Ids:
         return {
             "export": (export.pk,),
             "export_file": (export.pk, export.key),
-            "import": (Import.objects.create(shop=shop, name=f"{mark}.csv", format="csv", actor="system").pk,),
+            "import": (_make_import(shop, mark).pk,),
             "bulk_edit": (edit.pk,),
             "store_file": (make_store_file(f"{mark}.png").pk,),
             "view": (view.pk,),
@@ -121,6 +121,12 @@ def world(shop: Shop, other_shop: Shop, media_root: Path) -> World:
     here, there = Panel(user, shop), Panel(user, other_shop)
     here.get(), there.get()
     return World(here, there, clients[0], clients[1], things[0], things[1])
+
+
+def _make_import(shop: Shop, mark: str) -> Import:
+    """Create an import with a file of refused rows."""
+    path = default_storage.save(f"imports/{shop.pk}/refused.csv", ContentFile(f"email\n{mark}\n".encode()))
+    return Import.objects.create(shop=shop, name=f"{mark}.csv", format="csv", actor="system", refused_file=path)
 
 
 def send(panel: Panel, method: str, address: str, data: JsonObject | None = None) -> Response:
@@ -219,7 +225,7 @@ def list_actions(panel: Panel) -> Iterator[tuple[str, str, int]]:
         row = model._base_manager.filter(shop=panel.shop).first() if issubclass(model, ShopOwned) else None
         if row is not None:
             name = f"{model._meta.app_label}_{model._meta.model_name}_changelist"
-            form = panel.get(name, all="1").context.get("action_form")
+            form = (panel.get(name, all="1").context or {}).get("action_form")
             yield from (
                 (name, action, row.pk) for action, _ in (form.fields["action"].choices if form else ()) if action
             )

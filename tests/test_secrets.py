@@ -96,7 +96,7 @@ def run_staff_flow(shop: Shop) -> set[str]:
     page = browser.post(add, form, follow=True)
     token = re.search(r"bko_[\w-]{20,}", page.text)
     assert token
-    assert Client(headers={"X-Platform-Access-Token": token[0]}).get("/admin/api/2026-07/shop.json").status_code == 200
+    assert Client(headers={"X-Platform-Access-Token": token[0]}).get("/admin/api/2026-10/shop.json").status_code == 200
     with all_shops_scope():
         secrets = set(App.objects.values_list("api_secret", flat=True))
     return {STAFF_PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, secret, seed, token[0], *codes, *secrets}
@@ -129,7 +129,7 @@ def run_customer_flow(api: ApiClient, shop: Shop) -> set[str]:
 
 
 def run_app_flow(api: ApiClient) -> set[str]:
-    path = "/admin/api/2026-07/shop.json"
+    path = "/admin/api/2026-10/shop.json"
     for token in (WRONG_TOKEN, api.token):
         for headers in ({"X-Platform-Access-Token": token}, {"Authorization": f"Bearer {token}"}):
             Client(headers=headers).get(path)
@@ -184,7 +184,9 @@ def find_secrets(secrets: set[str], listener: LogCollector) -> list[str]:
     texts = [("a log", line) for line in listener.heard] + list(read_stored_texts())
     base64_texts = {base64.b64encode(secret.encode()).decode().rstrip("=") for secret in secrets}
     spellings = secrets | {quote(secret, safe="") for secret in secrets} | base64_texts
-    pattern = re.compile("|".join(map(re.escape, spellings)))
+    # The digits of a code can also be part of a digest.
+    words = [rf"(?<![0-9A-Za-z]){text}(?![0-9A-Za-z])" if text.isdigit() else re.escape(text) for text in spellings]
+    pattern = re.compile("|".join(words))
     matches = {(location, match[0]) for location, text in texts for match in pattern.finditer(text)}
     return [f"{location} holds {secret}" for location, secret in sorted(matches)]
 

@@ -40,7 +40,7 @@ COMMANDS = {
     "consistency": "--orders 200",
     "customer_merge": "--orders 600",
     "delivery": f"--deliveries 100 --rows 4000 --only {DELIVERY} --here",
-    "flame": "list --seconds 1",
+    "flame": "list --seconds 3",
     "fulfillment_queue": "",
     "imports": "--rows 60",
     "memory": "--minutes 1 --burst 1 --pause 0",

@@ -1,3 +1,5 @@
+import threading
+import time
 from pathlib import Path
 from queue import Empty
 from types import SimpleNamespace
@@ -10,9 +12,48 @@ from kombu.exceptions import OperationalError
 from apps.core import circuit_breaker
 from backoffice.broker.filesystem import FolderTransport
 from backoffice.celery import app as celery
-from tests.support.servers.live import find_free_port
+from tests.support.servers.ports import find_free_port
 
 PAUSE = 5.0
+
+
+def test_one_of_many_threads_tries_again_after_the_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    threads_count = 8
+    start = threading.Barrier(threads_count)
+    attempts: list[int] = []
+    results: list[str] = []
+
+    def read_clock() -> float:
+        # Let other threads run between the comparison and the next step.
+        time.sleep(0.01)
+        return now
+
+    def notify() -> None:
+        attempts.append(1)
+        time.sleep(0.2)
+        raise ConnectionError("no broker")
+
+    def call() -> None:
+        start.wait()
+        try:
+            breaker.call(notify)
+        except (ConnectionError, circuit_breaker.CircuitOpen) as error:
+            results.append(type(error).__name__)
+
+    monkeypatch.setattr(circuit_breaker, "time", SimpleNamespace(monotonic=read_clock))
+    breaker = circuit_breaker.CircuitBreaker(PAUSE)
+    with pytest.raises(ConnectionError):
+        breaker.call(notify)
+    now += PAUSE
+    threads = [threading.Thread(target=call) for _ in range(threads_count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(attempts) == 2
+    assert sorted(results) == ["CircuitOpen"] * (threads_count - 1) + ["ConnectionError"]
 
 
 def test_a_failed_notification_pauses_further_ones(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from apps.core.db import prepared_sql
-from apps.core.jobs import publishing, queue
+from apps.core.jobs import leases, publishing, queue
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import all_shops_scope, get_current_shop, shop_scope
@@ -154,6 +154,27 @@ def test_jobs_of_a_read_only_shop_are_not_sent(
 
     assert publishing.send_due_jobs() == 1
     assert notified_jobs == [job_key]
+
+
+def test_a_job_that_just_started_is_not_sent_again(
+    shop: Shop, finished_shops: list[int], notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process sends a job, and a worker starts it, after this process has found it and before it claims it."""
+    (key,) = make_waiting_jobs(shop, 1)
+    find_jobs = prepared_sql.execute_by_index
+
+    def find_jobs_slowly(sql: str, parameters: list[Any]) -> list[Any]:
+        found = find_jobs(sql, parameters)
+        monkeypatch.setattr(publishing, "execute_by_index", find_jobs)
+        assert send_next_jobs(shop) == 1
+        with all_shops_scope():
+            assert leases.acquire_lease(key)
+        return found
+
+    monkeypatch.setattr(publishing, "execute_by_index", find_jobs_slowly)
+
+    assert send_next_jobs(shop) == 0
+    assert notified_jobs == [key]
 
 
 @pytest.mark.postgres

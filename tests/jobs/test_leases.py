@@ -18,6 +18,7 @@ from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop, shop_scope
 from tests.faults.conftest import connect_from_outside
 from tests.support import factories
+from tests.support.timing import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,8 +28,8 @@ MakeJob = Callable[[Shop, Work], Job]
 
 @pytest.fixture
 def make_job_of(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> MakeJob:
-    """Return a function that creates a waiting job which runs the given code with a lease of 0.9 seconds."""
-    settings.JOB_LEASE_SECONDS = 0.9
+    """Return a function that creates a waiting job which runs the given code with a lease of 3 seconds."""
+    settings.JOB_LEASE_SECONDS = 3
     monkeypatch.setattr(leases, "_RETRY_SECONDS", 0.1)
 
     def make(shop: Shop, work: Work) -> Job:
@@ -89,9 +90,10 @@ def test_renewal_goes_on_after_an_error_of_the_database(
         with connect_from_outside() as other:
             other.execute("BEGIN IMMEDIATE" if connection.vendor == "sqlite" else "BEGIN")
             other.execute(f"UPDATE jobs_job SET task = task WHERE id = {job.pk}")
-            time.sleep(0.5)
+            time.sleep(1.5)
             other.execute("ROLLBACK")
-        time.sleep(0.6)
+        # Continue after the end of the first lease.
+        time.sleep(1.9)
         taken_twice.append(queue.run_job(job.key))
         write_tag()
 
@@ -109,7 +111,7 @@ def test_renewal_goes_on_after_an_error_of_the_database(
 def test_task_stops_before_its_next_write_where_another_worker_has_its_job(shop: Shop, make_job_of: MakeJob) -> None:
     def work(job: Job) -> None:
         take_over_job(job)
-        time.sleep(0.6)
+        wait_until(lambda: leases._active_leases[job.lease].is_lost, bool)
         write_tag()
 
     job = make_job_of(shop, work)
@@ -118,8 +120,11 @@ def test_task_stops_before_its_next_write_where_another_worker_has_its_job(shop:
     assert get_outcome(shop, job) == (Job.State.RUNNING, 0)
 
 
-def test_a_frozen_task_writes_nothing(shop: Shop, make_job_of: MakeJob, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frozen_task_writes_nothing(
+    shop: Shop, make_job_of: MakeJob, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
     """Freeze the worker and its renewal thread. No other worker has taken the job, so the job is retried."""
+    settings.JOB_LEASE_SECONDS = 0.9
 
     def freeze(_: leases.Lease) -> bool:
         time.sleep(0.9)

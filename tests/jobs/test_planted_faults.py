@@ -6,6 +6,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
@@ -466,3 +467,81 @@ def test_sums_of_amounts_that_binary_numbers_cannot_hold_are_right(planted: Plan
     planted.post(f"orders/{order.pk}/refunds.json", {"refund": {"transactions": [payback]}})
 
     assert find_new() == []
+
+
+# --- edits, nights and names ---
+
+
+def make_two_line_order(planted: PlantedShop, *, refunded: int) -> Order:
+    """Create an order with two line items of different prices, and refund an item of one of them."""
+    body = {
+        "currency": "JPY",
+        "presentment_currency": "USD",
+        "exchange_rate": "0.006694",
+        "line_items": [{"title": "Mug", "price": price, "quantity": 3} for price in (3556, 99)],
+        "financial_status": "paid",
+    }
+    order = Order.objects.get(pk=planted.post("orders.json", {"order": body})["order"]["id"])
+    line = order.line_items.order_by("position")[refunded]
+    row = {"line_item_id": line.pk, "quantity": 1, "restock_type": "no_restock"}
+    planted.post(f"orders/{order.pk}/refunds.json", {"refund": {"currency": "JPY", "refund_line_items": [row]}})
+    added = [{"title": f"Pen {number}", "price": Decimal(333), "quantity": 1} for number in range(3)]
+    edit_lines.edit_lines(order, OrderEdit({}, new_lines=added), actor="system", at=timezone.now())
+    return order
+
+
+def test_edits_change_only_the_price_of_the_highest_line(planted: PlantedShop) -> None:
+    order = make_two_line_order(planted, refunded=1)
+    assert find_new() == []
+    RefundLineItem.objects.update(presentment_subtotal=F("presentment_subtotal") + Decimal("0.01"))
+
+    expect("refund amounts", f"order {order.pk}, line item", "the refunded price is 0.67 USD, expected 0.66 USD")
+
+
+@pytest.mark.parametrize(("more", "is_found"), [("0.28", False), ("0.29", True)])
+def test_the_price_of_the_highest_line_has_a_tolerance_after_an_edit(
+    planted: PlantedShop, more: str, is_found: bool
+) -> None:
+    # Two totals and five amounts of each of the five line items are rounded, and one refund.
+    make_two_line_order(planted, refunded=0)
+    RefundLineItem.objects.update(presentment_subtotal=F("presentment_subtotal") + Decimal(more))
+
+    assert bool(find_new()) == is_found
+
+
+def test_taxes_have_no_tolerance_after_an_edit(planted: PlantedShop) -> None:
+    order = make_two_line_order(planted, refunded=0)
+    RefundLineItem.objects.update(presentment_tax=Decimal("0.01"))
+
+    expect("refund amounts", f"order {order.pk}, line item", "the refunded tax is 0.01 USD, expected 0.00 USD")
+
+
+@pytest.mark.both_databases
+def test_a_new_order_with_the_name_of_a_deleted_one_is_right(planted: PlantedShop) -> None:
+    deleted = planted.order(3)
+    StockMovement.objects.filter(reference=deleted.name).update(reference="#77")
+    deleted.delete()
+    order = planted.order(2)
+    StockMovement.objects.filter(reference=order.name).update(reference="#77")
+    Order.objects.update(name="#77")
+    assert not [text for text in find_new() if text.startswith("stock of orders")]
+    LineItem.objects.update(taken_from={str(planted.home.pk): 5})
+
+    expect("stock of orders", f"order {order.pk}", "took 5 from stock", "add up to 2")
+
+
+@pytest.mark.both_databases
+def test_nights_share_the_old_orders_with_two_currencies(planted: PlantedShop) -> None:
+    orders = [make_euro_order(planted) for _ in range(3)]
+    for order in orders:
+        set_presentment(order, total_price="95.21")
+    now = timezone.now()
+    names = {"order totals"}
+
+    def count(*, days: int) -> int:
+        return len(list(consistency_checks.find_differences(names, night=now + timedelta(days=days))))
+
+    assert count(days=0) == len(list(consistency_checks.find_differences(names))) == 3
+    if connection.vendor == "postgresql":
+        assert [count(days=days) for days in range(4, 34)].count(1) == 3
+        assert sum(count(days=days) for days in range(4, 34)) == 3

@@ -67,6 +67,7 @@ PLANTED: Attrs = {
     "order refunds (not restocked)": (LineItem, {"unrestocked_quantity": 1}),
     "order refunds (shipping)": (ShippingLine, {"refunded": ONE}),
     "order refunds (a duty)": (LineItem, {"refunded_duty": ONE, "duty": ONE}),
+    "taxes by rate": (LineItem, {"refunded_duty_tax": ONE, "duty_tax": ONE}),
     "order refunds (a tax on a duty)": (LineItem, {"refunded_duty_tax": ONE, "duty_tax": ONE}),
     "order totals (duties)": (Order, {"total_duties": ONE}),
     "order totals (duties that are left)": (Order, {"current_total_duties": ONE}),
@@ -144,6 +145,8 @@ def test_every_check_has_a_planted_error() -> None:
     tried = {name.split(" (")[0] for name in PLANTED}
     # The tests of these checks need other rows (``test_planted_faults.py``).
     tried |= {"rows of other shops", "refund amounts", "oversold items"}
+    # ``tests/documents/test_invoices.py`` plants the faults of documents.
+    tried |= {"document numbers", "documents", "credit notes"}
 
     assert tried == set(consistency_checks.consistency_checks)
 

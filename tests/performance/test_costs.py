@@ -7,7 +7,7 @@ measured values, so that any new loop over fields or rows exceeds them.
 
 import json
 from collections.abc import Callable
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +33,16 @@ from tests.support.function_calls import count_calls
 from tests.support.services import is_postgres
 
 PAGE_SIZE = 50
-TRIES = 4
+TRIES = 8
 # Queries for the token, the keys on the page, the products, variants, options and images.
 QUERIES = 6
-# SQLite needs more calls, because Django's SQLite backend converts each datetime in Python.
+# SQLite needs more calls, because Django's SQLite backend converts each datetime in Python. A creation makes 1,747
+# calls, and 1,856 in a process that has run tests of the browser and of the product's start.
 CEILINGS = {
     "list, warm": 430,
     "list, nothing to re-use": 1_950 if is_postgres() else 2_860,
     "one": 340,
-    "create": 1_800,
+    "create": 1_900,
 }
 ADJUSTMENT = 1_330
 # Calls for 50 products with two variants each and an empty render cache. With three currencies, each variant has two
@@ -83,7 +84,7 @@ def count_request_calls(request: HttpRequest, *, clear_cache: bool = False) -> i
 
 
 def test_hot_path_calls_few_functions(api: ApiClient, customer_ids: list[int]) -> None:
-    bodies = (build_example(number) for number in range(10))
+    bodies = map(build_example, count())
     kinds: dict[str, Callable[[], HttpRequest]] = {
         "list, warm": lambda: build_request(api, "customers.json"),
         "list, nothing to re-use": lambda: build_request(api, "customers.json"),
@@ -111,10 +112,10 @@ def test_prices_in_further_currencies_cost_no_query(api: ApiClient, shop: Shop, 
     for _ in range(3):
         respond(build_request(api, "products.json"))
     render_cache.cache.clear()
-    request = build_request(api, "products.json")
 
     with CaptureQueriesContext(connection) as queries:
-        called = count_request_calls(request)
+        respond(build_request(api, "products.json"))
+    called = min(count_request_calls(build_request(api, "products.json"), clear_cache=True) for _ in range(TRIES))
 
     assert (len(queries), called <= PRODUCTS[kind]) == (QUERIES, True), called
 

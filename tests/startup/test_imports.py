@@ -14,12 +14,19 @@ RARE = {
     "graphql": "GraphQL requests",
     "jsonschema": "payment handlers",
     "openpyxl": "files",
+    "pycountry": "names of countries and provinces that only ISO has",
     "strawberry": "GraphQL requests",
     "uvloop": "webhook deliveries",
 }
 REQUEST = """
 from django.test import Client
 assert Client().get("/admin/api/2026-01/customers.json").status_code == 401
+"""
+LOOKUP = """
+from apps.shops.domain.countries import complete_region
+assert complete_region(country="Turkey").country.code == "TR"
+assert complete_region(country_code="MX", province_code="NLE").province_code == "NL"
+assert complete_region(country="Japan", province="Tokyo").province_code == "JP-13"
 """
 SCHEDULE = """
 from backoffice.celery import app
@@ -54,6 +61,10 @@ def get_loaded(code: str) -> set[str]:
 
 def test_first_api_request_loads_no_library_for_other_work() -> None:
     assert RARE.keys() & get_loaded(REQUEST) == set()
+
+
+def test_lookup_of_known_regions_does_not_load_the_iso_lists() -> None:
+    assert "pycountry" not in get_loaded(LOOKUP)
 
 
 def test_scheduler_loads_no_http_client_of_deliveries() -> None:

@@ -82,7 +82,7 @@ def test_metrics_add_up_over_the_processes(monitored_server: MonitoredServer, sh
     token = factories.make_token(factories.make_installation(shop))
     for _ in range(20):
         headers = {"X-Shopify-Access-Token": token, "X-Request-Id": REQUEST_ID}
-        answered = send_request(monitored_server, "/admin/api/2026-07/shop.json?name=Ann", **headers)
+        answered = send_request(monitored_server, "/admin/api/2026-10/shop.json?name=Ann", **headers)
     send_request(monitored_server, "/accounts/login/")
     with shop_scope(shop):
         Job.objects.create(shop=shop, task="none")

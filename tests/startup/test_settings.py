@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 
 from backoffice.configuration import env
-from tests.support.servers.live import find_free_port
+from tests.support.servers.ports import find_free_port
 
 SECONDS = 300
 OPERATORS = Path(settings.BASE_DIR, "docs", "operators.md")

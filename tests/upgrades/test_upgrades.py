@@ -17,7 +17,7 @@ from django.db import connection
 from psycopg.types.json import Jsonb
 
 from tests.support.servers.concurrent_clients import ApiRequest, ClientThreads, PersistentClient, RequestStatistics
-from tests.support.servers.live import find_free_port
+from tests.support.servers.ports import find_free_port
 from tests.support.services import is_listening
 from tests.support.timing import wait_until
 from tests.upgrades.conftest import ReleasedInstallation
