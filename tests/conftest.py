@@ -273,7 +273,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     """Say how long a long run takes, unless files or tests are named."""
     if config.args_source is not pytest.Config.ArgsSource.TESTPATHS or config.option.markexpr == "soak":
         return None
-    minutes = 3 if config.getoption("quick") else 7 if config.getoption("second_database") else 10
+    minutes = 3 if config.getoption("quick") else 14 if config.getoption("second_database") else 20
     return f"These tests take about {minutes} minutes on two idle cores."
 
 

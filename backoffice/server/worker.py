@@ -97,6 +97,14 @@ class Connection(ASGIProtocol):
         is_old = request.version < (1, 1)
         return self.worker.is_stopping or is_old or bool(super()._will_close(request, response_requires_close))
 
+    def _send_response_start(
+        self, status: int, headers: list[tuple[bytes, bytes]], request: CallbackRequest, close: bool = False
+    ) -> None:
+        """Send the head of a response, and close the connection afterwards if the application has announced that."""
+        if (b"Connection", b"close") in headers:
+            self._keepalive = 0
+        super()._send_response_start(status, headers, request, close)
+
     def eof_received(self) -> bool:
         """Respond to the current request, although the client will not send any more data."""
         if self._current_request is None:

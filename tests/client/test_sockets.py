@@ -32,18 +32,15 @@ def connect(server: LiveServer, timeout: float = 60) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port), timeout=timeout)
 
 
-def send_bytes(server: LiveServer, head: str, body: bytes = b"", wait: float = 60) -> bytes:
-    """Send bytes and return the server's response."""
-    with connect(server, wait) as connection:
+def send_bytes(server: LiveServer, head: str, body: bytes = b"") -> bytes:
+    """Send bytes and return the server's response. A response that announces the end of its connection must end it."""
+    with connect(server) as connection:
         connection.sendall(encode_request(head, body))
         content = b""
-        try:
-            while chunk := connection.recv(65536):
-                content += chunk
-                if b"\r\n\r\n" in content and b"onnection: close" not in content:
-                    break
-        except TimeoutError:
-            return content or b"closed"
+        while chunk := connection.recv(65536):
+            content += chunk
+            if b"\r\n\r\n" in content and b"onnection: close" not in content:
+                break
     return content
 
 
