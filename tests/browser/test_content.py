@@ -203,6 +203,7 @@ def test_the_content_pages_are_accessible(  # noqa: PLR0917 - fixtures
         ("content_theme_version", (draft.pk, version.pk)),
         ("content_article_changelist", ()),
         ("content_article_change", (article.pk,)),
+        ("content_article_duplicate", (article.pk,)),
         ("content_article_version", (article.pk, former.pk)),
         ("content_blog_changelist", ()),
         ("content_mobileplatformapplication_add", ()),

@@ -10,6 +10,8 @@ from django.core.management import call_command
 from django.utils import timezone
 from PIL import Image, ImageCms, PngImagePlugin
 
+from apps.catalog.domain.duplication.collections import CollectionCopy, duplicate_collection
+from apps.catalog.domain.duplication.products import ProductCopy, duplicate_product
 from apps.catalog.domain.image_files import get_image_path
 from apps.catalog.models import Collection, ProductImage
 from apps.content.domain import article_images, articles, blob_store
@@ -192,5 +194,27 @@ def test_pictures_of_products_collections_and_articles_are_cleaned_once(shop: Sh
         assert not any(SECRET in data for data in (*stored, blob_store.read_blob(content)))
         assert (image.width, image.height) == (32, 64)
         assert Event.objects.count() == events + 3
+    assert not default_storage.exists(get_image_path(shop.pk, KEY, "a.jpg"))
+    assert not default_storage.exists(get_image_path(shop.pk, OTHER, "b.png"))
+
+
+def test_images_that_share_a_file_are_all_cleaned(shop: Shop) -> None:
+    with shop_scope(shop):
+        product, custom = make_product(), make_custom()
+        default_storage.save(get_image_path(shop.pk, KEY, "a.jpg"), ContentFile(make_jpeg_with_metadata()))
+        row = {"product": product, "position": 1, "key": KEY, "name": "a.jpg", "width": 1, "height": 1}
+        ProductImage.objects.create(shop=shop, **row)
+        default_storage.save(get_image_path(shop.pk, OTHER, "b.png"), ContentFile(make_png_with_metadata()))
+        Collection.objects.filter(pk=custom.pk).update(image_key=OTHER, image_name="b.png")
+        duplicate_product(product, ProductCopy("Copy"), actor="system", at=timezone.now())
+        duplicate_collection(custom, CollectionCopy("Copy"), actor="system", at=timezone.now())
+
+    assert "2 product images, 2 collection images, 0 article images" in run_command()
+
+    with shop_scope(shop):
+        keys = [*ProductImage.objects.values_list("key", "name")]
+        keys += Collection.objects.exclude(image_key="").values_list("image_key", "image_name")
+        assert len(keys) == 4
+        assert not any(SECRET in read_stored(shop, key, name) for key, name in keys)
     assert not default_storage.exists(get_image_path(shop.pk, KEY, "a.jpg"))
     assert not default_storage.exists(get_image_path(shop.pk, OTHER, "b.png"))

@@ -14,7 +14,7 @@ from tests.support.panel.html_forms import get_form
 from tests.support.subtests import Subtests
 
 # Fields that are filled in automatically if left empty, as the form explains.
-COMPLETED = {"handle", "author", "vendor", "addresses-0-is_default"} | {
+COMPLETED = {"handle", "author", "vendor", "published_at", "addresses-0-is_default"} | {
     f"options-0-{part}" for part in ("id", "name", "values")
 }
 # Screens with a custom add page, which have separate tests.

@@ -31,12 +31,18 @@ Upload = Callable[[Panel, SimpleUploadedFile], Response]
 
 def add_article(panel: Panel, picture: SimpleUploadedFile) -> Response:
     blog = make_blog()
-    values = {"title": "Hello", "blog": blog.pk, "handle": "", "body_html": "", "tags": ""}
+    values = {"title": "Hello", "blog": blog.pk, "handle": "", "body_html": "", "tags": "", "visibility": "visible"}
     return panel.forge("content_article_add", picture=picture, **values)
 
 
 def add_collection(panel: Panel, picture: SimpleUploadedFile) -> Response:
-    values = {"title": "Kitchen", "body_html": "", "sort_order": "manual", "published": "on", "published_scope": "web"}
+    values = {
+        "title": "Kitchen",
+        "body_html": "",
+        "sort_order": "manual",
+        "visibility": "visible",
+        "published_scope": "web",
+    }
     return panel.forge("catalog_customcollection_add", picture=picture, **values, **NO_METAFIELDS)
 
 

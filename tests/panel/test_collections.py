@@ -14,7 +14,13 @@ from tests.support.panel.pages import NO_METAFIELDS, get_messages
 
 pytestmark = pytest.mark.usefixtures("media_root", "in_shop")
 
-FIELDS = {"title": "Kitchen", "body_html": "", "sort_order": "manual", "published": "on", "published_scope": "web"}
+FIELDS = {
+    "title": "Kitchen",
+    "body_html": "",
+    "sort_order": "manual",
+    "visibility": "visible",
+    "published_scope": "web",
+}
 COLLECTION: Attrs = {**FIELDS, **NO_METAFIELDS}
 RULE = {"rules-column": ["title", ""], "rules-relation": ["contains", "equals"], "rules-condition": ["mug", ""]}
 ADD, ADD_SMART = "catalog_customcollection_add", "catalog_smartcollection_add"

@@ -55,8 +55,7 @@ def build_article_form(panel: Panel, article_id: int, **changed: Any) -> Attrs:
     for bound in panel.get("content_article_change", article_id).context["adminform"].form:
         value = bound.value()
         if bound.name == "published_at":
-            local = timezone.localtime(value, panel.shop.tzinfo)
-            form_data["published_at_0"], form_data["published_at_1"] = f"{local:%Y-%m-%d}", f"{local:%H:%M:%S}"
+            form_data[bound.name] = f"{value.replace(tzinfo=UTC).astimezone(panel.shop.tzinfo):%Y-%m-%dT%H:%M}"
         elif value is not None and bound.name not in {"picture", "remove_picture"}:
             form_data[bound.name] = re.sub(r"\r\n|\r|\n", "\r\n", value) if isinstance(value, str) else value
     return form_data | NO_METAFIELDS | changed
@@ -86,9 +85,9 @@ def test_a_time_that_occurs_twice_is_kept_and_shows_its_offset(
 def test_a_new_time_may_occur_twice_but_must_occur(panel: Panel, article: Article) -> None:
     Shop.objects.update(timezone="America/New_York")
 
-    twice = save_article(panel, article, published_at_0="2031-11-02", published_at_1="01:30")
+    twice = save_article(panel, article, published_at="2031-11-02T01:30")
     article.refresh_from_db()
-    never = save_article(panel, article, published_at_0="2031-03-09", published_at_1="02:30")
+    never = save_article(panel, article, published_at="2031-03-09T02:30")
 
     # In the future, the first of both is closer.
     assert (twice.status_code, article.published_at) == (302, datetime(2031, 11, 2, 5, 30, tzinfo=UTC))
@@ -138,8 +137,8 @@ def test_an_article_is_written_scheduled_and_pictured(panel: Panel, blog: Blog) 
         summary_html="",
         author=panel.user.get_full_name(),
         tags="winter,Bread",
-        published_at_0="2030-01-02",
-        published_at_1="12:00:00",
+        visibility="visible",
+        published_at="2030-01-02T12:00",
         picture=picture,
         image_alt="Snow",
         **NO_METAFIELDS,

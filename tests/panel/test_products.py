@@ -28,7 +28,7 @@ PRODUCT = {
     "product_type": "Bags",
     "tags": "b, a, B",
     "status": "active",
-    "published": "on",
+    "visibility": "visible",
     "options-0-name": "Colour",
     "options-1-name": "Size",
     "handle": "",

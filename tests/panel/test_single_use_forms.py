@@ -124,6 +124,7 @@ ACTIONS: dict[str, OnceForm] = {
     "theme": OnceForm("content_theme_add", {"name": "Dawn", "archive": _archive}),
     "theme's copy": OnceForm("content_theme_changelist", {}, lambda _: (), "content_theme_duplicate"),
     "earlier text": OnceForm("content_article_version", {}, lambda _: make_rewritten()),
+    "product's copy": OnceForm("catalog_product_duplicate", {}, lambda _: (make_product().pk,)),
     "images": OnceForm("catalog_product_images", {"files": _picture}, lambda _: (make_product().pk,)),
     "export": OnceForm("imports_exports_export_new", {"kind": "orders", "format": "csv"}),
     "import": OnceForm("imports_exports_import_upload", {"file": _orders}),

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.admin.collection_products import CollectionProductsPage
+from apps.catalog.admin.duplication import CustomDuplicateForm, SmartDuplicateForm
 from apps.catalog.admin.images import thumbnail
 from apps.catalog.admin.products import PublishableForm
 from apps.catalog.domain import image_files
@@ -21,9 +22,13 @@ from apps.catalog.domain.collections.lifecycle import CollectionParts
 from apps.catalog.domain.collections.membership import get_collection_products
 from apps.catalog.models import Collection, CustomCollection
 from apps.core.admin.forms.html_fields import MarkupField
+from apps.core.admin.forms.image_input import ImageInput
+from apps.core.admin.forms.publishing import get_visibility_label
 from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.duplication import DuplicatingAdmin
+from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.staff_request import Context
-from apps.core.admin.theme import Fieldset, ThemedFileInput, display
+from apps.core.admin.theme import Fieldset, display
 from apps.core.i18n.error_messages import format_bytes
 from apps.core.i18n.messages import translate
 from apps.core.media.image_validation import MAX_BYTES, TOO_MANY_BYTES
@@ -34,13 +39,7 @@ _LIMITS = format_lazy(gettext_lazy("PNG, JPEG, GIF, WebP or AVIF, up to {size}."
 
 class CollectionForm(PublishableForm[Collection]):
     body_html = MarkupField(label=gettext_lazy("Description"))
-    published = forms.BooleanField(
-        required=False,
-        initial=True,
-        help_text=gettext_lazy("Shown in the online store."),
-        label=gettext_lazy("Published"),
-    )
-    picture = forms.FileField(required=False, widget=ThemedFileInput, help_text=_LIMITS, label=gettext_lazy("Image"))
+    picture = forms.FileField(required=False, widget=ImageInput, help_text=_LIMITS, label=gettext_lazy("Image"))
     remove_picture = forms.BooleanField(required=False, label=gettext_lazy("Remove image"))
 
     class Meta:
@@ -55,6 +54,11 @@ class CollectionForm(PublishableForm[Collection]):
             "image_alt",
         )
 
+    def prepare(self) -> None:
+        super().prepare()
+        if "picture" in self.fields:
+            self.fields["picture"].widget.thumbnail = _render_image(self.instance)
+
     def clean_picture(self) -> UploadedFile[bytes] | None:
         """Check the file size. The service checks that the file is an image."""
         file: UploadedFile[bytes] | None = self.cleaned_data["picture"]
@@ -63,7 +67,13 @@ class CollectionForm(PublishableForm[Collection]):
         return file
 
 
-class CollectionAdmin(CollectionProductsPage):
+def _render_image(collection: Collection) -> SafeString | None:
+    if not collection.image_key:
+        return None
+    return thumbnail(collection.shop_id, collection.image_key, collection.image_name, collection.image_alt or "", 96)
+
+
+class CollectionAdmin(CollectionProductsPage, DuplicatingAdmin[Collection]):
     kind: ClassVar[Collection.Kind]
     inlines = (MetafieldInline,)
     list_display = ("banner", "title", "sorted_by", "published", "updated_at")
@@ -79,6 +89,11 @@ class CollectionAdmin(CollectionProductsPage):
     def storefront_path(self, instance: Collection) -> str:
         return f"/collections/{instance.handle}"
 
+    @row_view("duplicate/", "catalog.add_customcollection", "catalog.add_smartcollection", keyed=True)
+    def duplicate_view(self, request: HttpRequest, collection: Collection) -> HttpResponse:
+        form_class = SmartDuplicateForm if collection.is_smart else CustomDuplicateForm
+        return self.render_duplicate(request, collection, form_class)
+
     @display(description="")
     def banner(self, collection: Collection) -> SafeString:
         return thumbnail(collection.shop_id, collection.image_key, collection.image_name, collection.title)
@@ -91,6 +106,11 @@ class CollectionAdmin(CollectionProductsPage):
     def published(self, collection: Collection) -> bool:
         return collection.published_at is not None
 
+    @display(description=gettext_lazy("Visibility"))
+    def visibility(self, collection: Collection) -> str:
+        """Return the visibility for staff who may view but not change collections."""
+        return get_visibility_label(collection.published_at)
+
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
@@ -99,10 +119,6 @@ class CollectionAdmin(CollectionProductsPage):
         if collection is not None:
             context["members"] = get_collection_products(collection).count()
             context["members_url"] = self.url("products", collection.pk)
-            if collection.image_key:
-                context["banner"] = thumbnail(
-                    collection.shop_id, collection.image_key, collection.image_name, collection.image_alt or "", 96
-                )
         return super().change_view(request, object_id, form_url, context)
 
     def save_model(self, request: HttpRequest, obj: Collection, form: CollectionForm, change: bool) -> None:
@@ -124,8 +140,8 @@ class CollectionAdmin(CollectionProductsPage):
         lifecycle.delete_collection(obj, **self.event_kwargs(request))
 
 
-_ABOUT = ("title", "body_html", ("published", "sort_order"))
-_IMAGE_FIELDSET: Fieldset = (gettext_lazy("Image"), {"fields": ("picture", "image_alt", "remove_picture")})
+_ABOUT = ("title", "body_html", ("visibility", "published_at"), "sort_order")
+_IMAGE_FIELDSET: Fieldset = (gettext_lazy("Image"), {"fields": (("picture", "image_alt"), "remove_picture")})
 _STORE: Fieldset = (
     gettext_lazy("Online store"),
     {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")},

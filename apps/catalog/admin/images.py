@@ -1,4 +1,5 @@
 from collections.abc import Container, Iterable
+from dataclasses import dataclass
 from typing import TypeAlias, TypedDict
 
 from django.contrib import messages
@@ -58,6 +59,30 @@ ProductWithImage: TypeAlias = "WithAnnotations[Product, MainImage]"
 def annotate_main_image(products: QuerySet[Product]) -> QuerySet[ProductWithImage]:
     first = ProductImage.objects.filter(product=OuterRef("pk")).order_by("position", "id")
     return products.annotate(image_key=Subquery(first.values("key")[:1]), image_name=Subquery(first.values("name")[:1]))
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRow:
+    """An image in the product form: its thumbnail and its alternative text, which may have been changed."""
+
+    pk: int
+    thumbnail: SafeString
+    stored_alt: str
+    alt: str
+
+
+def get_image_rows(product: Product, data: QueryDict | None) -> list[ImageRow]:
+    """Return the images of a product in order, with the submitted alternative texts if the form is shown again."""
+    rows = ProductImage.rows().filter(product=product).order_by("position", "id")
+    return [
+        ImageRow(
+            row.pk,
+            thumbnail(row.shop_id, row.key, row.name, row.alt or "", 64),
+            row.alt or "",
+            (row.alt or "") if data is None else data.get(f"alt-{row.pk}", row.alt or ""),
+        )
+        for row in rows
+    ]
 
 
 VIEW, CHANGE = "catalog.view_product", "catalog.change_product"
@@ -123,7 +148,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
             raise DomainError(_("Someone else has reordered the images. Reload the page and try again."))
         ordered = [*requested_order, *(pk for pk in images_by_id if pk not in submitted_ids)]
         image_inputs = [
-            ImageInput(id=pk, attrs=_get_changed_alt(request.POST, pk)) for pk in ordered if pk not in removed_ids
+            ImageInput(id=pk, attrs=get_changed_alt(request.POST, pk)) for pk in ordered if pk not in removed_ids
         ]
         products.update_product(product, {}, ProductParts(images=image_inputs), **self.event_kwargs(request))
         return _("Images saved.")
@@ -133,7 +158,7 @@ def _parse_ids(texts: Iterable[str], valid_ids: Container[int]) -> list[int]:
     return [int(text) for text in texts if text.isdecimal() and int(text) in valid_ids]
 
 
-def _get_changed_alt(data: QueryDict, pk: int) -> Context:
+def get_changed_alt(data: QueryDict, pk: int) -> Context:
     """Return the submitted alternative text, unless it is unchanged, so that it overwrites no concurrent change."""
     text = data.get(f"alt-{pk}")
     if text is None or text.strip() == data.get(f"seen-alt-{pk}"):

@@ -7,16 +7,24 @@ from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
-from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
 from apps.catalog.admin import search
+from apps.catalog.admin.duplication import ProductDuplicateForm
 from apps.catalog.admin.filters import CreatedFilter, TagFilter, TypeFilter, VendorFilter
-from apps.catalog.admin.images import MAX_FILES, MainImage, ProductImagesPage, annotate_main_image, thumbnail
+from apps.catalog.admin.images import (
+    MAX_FILES,
+    MainImage,
+    ProductImagesPage,
+    annotate_main_image,
+    get_changed_alt,
+    get_image_rows,
+    thumbnail,
+)
 from apps.catalog.admin.option_fields import OptionRow, OptionsField
 from apps.catalog.admin.uploads import ProductUploads, StagedImage, collect_uploads
 from apps.catalog.admin.variant_grid import MAX_GRID_ROWS, VariantFormSet, VariantInline, get_stock_cells_by_item
@@ -27,9 +35,13 @@ from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.options import check_options, match_options
 from apps.catalog.models import Collection, Product, ProductFeedback, ProductImage, ProductOption, Variant
 from apps.core.admin.forms.error_display import as_sentence
-from apps.core.admin.forms.forms import PanelForm, Values, mark_formset_saved, validate_with_api_field
+from apps.core.admin.forms.forms import Values, mark_formset_saved, validate_with_api_field
 from apps.core.admin.forms.html_fields import MarkupField
+from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.forms.publishing import PublishingForm, get_visibility_label
 from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.duplication import DuplicatingAdmin
+from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.model_admin.registry import Inline
 from apps.core.admin.pages.tour import TourStep
 from apps.core.admin.staff_request import Context
@@ -47,12 +59,11 @@ Publishable = TypeVar("Publishable", Product, Collection)
 MAX_FEEDBACK = 20
 
 
-class PublishableForm(PanelForm[Publishable]):
+class PublishableForm(PublishingForm[Publishable]):
     """Base form of products and collections. A blank handle is derived from the title."""
 
     def prepare(self) -> None:
-        if not self.instance._state.adding:
-            self.initial["published"] = self.instance.published_at is not None
+        super().prepare()
         if "handle" in self.fields:
             self.fields["handle"].help_text = _("Part of the URL. Leave blank to create the handle from the title.")
 
@@ -61,21 +72,12 @@ class PublishableForm(PanelForm[Publishable]):
 
     def attrs(self) -> Values:
         """Return the columns to save."""
-        values = self.values_to_store
-        if "published" in values:
-            values["published_at"] = timezone.now() if values["published"] else None
         columns = {field.name for field in self.instance._meta.concrete_fields}
-        return {name: value for name, value in values.items() if name in columns}
+        return {name: value for name, value in self.values_to_store.items() if name in columns}
 
 
 class ProductForm(PublishableForm[Product]):
     body_html = MarkupField(label=gettext_lazy("Description"))
-    published = forms.BooleanField(
-        required=False,
-        initial=True,
-        help_text=gettext_lazy("Visible to customers while the product is active."),
-        label=gettext_lazy("Published"),
-    )
     options = OptionsField(
         required=False,
         help_text=gettext_lazy("Add up to three options, such as size and color. New values create new variants."),
@@ -101,6 +103,8 @@ class ProductForm(PublishableForm[Product]):
 
     def prepare(self) -> None:
         super().prepare()
+        if "visibility" in self.fields:
+            self.fields["visibility"].help_text = _("Customers see a visible product while it is active.")
         self.existing: list[ProductOption] = []
         if not self.instance._state.adding:
             self.existing = list(ProductOption.rows().filter(product=self.instance).order_by("position", "id"))
@@ -147,7 +151,7 @@ ListedProduct: TypeAlias = "WithAnnotations[Product, _Aggregates]"
 
 
 @admin.register(Product)
-class ProductAdmin(ProductUploads, ProductImagesPage):
+class ProductAdmin(ProductUploads, ProductImagesPage, DuplicatingAdmin[Product]):
     menu = MenuItem("Catalog", "sell", 10)
     search_terms = pgettext_lazy("search", "goods, item, article, price, catalogue, assortment, vendor, brand")
     tour = TourStep(
@@ -179,7 +183,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     fieldsets = (
         (None, {"fields": ("title", "body_html")}),
         (gettext_lazy("Options"), {"fields": ("options",)}),
-        (gettext_lazy("Status"), {"classes": ("bo-aside",), "fields": ("status", "published")}),
+        (gettext_lazy("Status"), {"classes": ("bo-aside",), "fields": ("status", "visibility", "published_at")}),
         (gettext_lazy("Organization"), {"classes": ("bo-aside",), "fields": ("product_type", "vendor", "tags")}),
         (
             gettext_lazy("Online store"),
@@ -189,6 +193,10 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
 
     def storefront_path(self, instance: Product) -> str:
         return f"/products/{instance.handle}"
+
+    @row_view("duplicate/", "catalog.add_product", keyed=True)
+    def duplicate_view(self, request: HttpRequest, product: Product) -> HttpResponse:
+        return self.render_duplicate(request, product, ProductDuplicateForm)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Product]:
         variants = Variant.objects.filter(product=OuterRef("pk")).order_by().values("product")
@@ -245,11 +253,15 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     tagged = attribute_column("tags", gettext_lazy("Tags"))
     sold = attribute_column("units_sold", gettext_lazy("Items sold"))
 
-    # The product page shows these two values only to staff who may view but not change products.
-
     @display(description=gettext_lazy("Published"), boolean=True)
     def published(self, product: Product) -> bool:
         return product.published_at is not None
+
+    # The product page shows these two values only to staff who may view but not change products.
+
+    @display(description=gettext_lazy("Visibility"))
+    def visibility(self, product: Product) -> str:
+        return get_visibility_label(product.published_at)
 
     @display(description=gettext_lazy("Options"))
     def options(self, product: Product) -> str:
@@ -275,7 +287,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
             "most_rows": MAX_GRID_ROWS,
             "upload_url": self.url("upload"),
             "many_variants": count if count > MAX_GRID_ROWS else 0,
-            "images": _get_thumbnails(product) if product else [],
+            "images": get_image_rows(product, get_post_data(request)) if product else [],
             "may_upload": self.has_change_permission(request, product) if product else True,
             "feedback": _get_feedback(product) if product else [],
             **(extra_context or {}),
@@ -303,7 +315,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         variant_inputs = sheet.get_variant_inputs(options, form.existing) if sheet is not None else None
         if sheet is None:
             _check_values_unchanged(options, form.existing)
-        parts = ProductParts(options=options, variants=variant_inputs, images=_with_uploaded_images(form))
+        parts = ProductParts(options=options, variants=variant_inputs, images=_get_images(form, request.POST))
         by = self.event_kwargs(request)
         if change:
             products.update_product(Product.objects.get(pk=form.instance.pk), form.attrs(), parts, **by)
@@ -333,11 +345,14 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         products.delete_product(obj, **self.event_kwargs(request))
 
 
-def _with_uploaded_images(form: ProductForm) -> list[ImageInput] | None:
-    if not form.staged_images:
+def _get_images(form: ProductForm, data: QueryDict) -> list[ImageInput] | None:
+    """Return the images with the changed alternative texts and the new images, or None if nothing changed."""
+    existing: list[ImageInput] = []
+    if form.instance.pk:
+        images = ProductImage.rows().filter(product=form.instance.pk).order_by("position", "id")
+        existing = [ImageInput(id=pk, attrs=get_changed_alt(data, pk)) for pk in images.values_list("pk", flat=True)]
+    if not form.staged_images and not any(image.attrs for image in existing):
         return None
-    images = ProductImage.rows().filter(product=form.instance.pk).order_by("position", "id")
-    existing = [ImageInput(id=pk) for pk in images.values_list("pk", flat=True)] if form.instance.pk else []
     return [*existing, *(staged_image.image_input for staged_image in form.staged_images)]
 
 
@@ -352,11 +367,6 @@ def _check_values_unchanged(options: Sequence[OptionInput] | None, existing: Seq
             "Edit the option values on each variant's page."
         )
         raise DomainError(text.format(limit=MAX_GRID_ROWS))
-
-
-def _get_thumbnails(product: Product) -> list[SafeString]:
-    rows = ProductImage.rows().filter(product=product).order_by("position", "id")
-    return [thumbnail(row.shop_id, row.key, row.name, row.alt or "", 64) for row in rows]
 
 
 def _get_feedback(product: Product) -> list[ProductFeedback]:

@@ -144,7 +144,7 @@ class SmartCollectionAdmin(CollectionAdmin):
     fieldsets = (
         (None, {"fields": ("title", "body_html")}),
         (gettext_lazy("Products"), {"fields": ("rules", "disjunctive", "sort_order")}),
-        (gettext_lazy("Visibility"), {"fields": ("published",)}),
+        (gettext_lazy("Publishing"), {"fields": (("visibility", "published_at"),)}),
         _IMAGE_FIELDSET,
         _STORE,
     )

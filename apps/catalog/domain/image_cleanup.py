@@ -123,7 +123,10 @@ def _store_stripped_copy(key: str, name: str) -> StoredImage | None:
 def _delete_unused_file(image: StoredImage, before: str) -> bool:
     """Delete the original, or the copy if the row does not refer to it because the image was changed concurrently.
 
-    Return True if the original was deleted.
+    The original is kept while the image of a duplicated product or collection refers to it. Return True if the row
+    refers to the copy.
     """
-    image_files.delete_image_files(image.shop_id, before if image.is_referenced else image.key)
+    unused = before if image.is_referenced else image.key
+    if not image_files.get_referenced_keys(image.shop_id, [unused]):
+        image_files.delete_image_files(image.shop_id, unused)
     return image.is_referenced

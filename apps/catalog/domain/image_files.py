@@ -3,12 +3,16 @@
 A file never changes and a key is never reused, so browsers may cache images forever. Writing to a remote storage can be
 slow, so a file is written before the transaction that stores a reference to the file. If the transaction fails, the
 caller discards the file.
+
+The images of a product and of its copies refer to the same files, as do those of a collection and its copies. A file is
+deleted when no row refers to it. A copy is created while the original is locked, so the original refers to the file
+until the transaction of the copy ends.
 """
 
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -19,7 +23,7 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.catalog.models import ProductImage
+from apps.catalog.models import Collection, ProductImage
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_text
 from apps.core.media import uploads
@@ -167,18 +171,29 @@ def discard_images(images: Iterable[StoredImage]) -> None:
 
 
 def delete_files_on_commit(shop_id: int, keys: Iterable[str]) -> None:
-    deleted_keys = [key for key in keys if key]
+    """Delete image files after the transaction, unless another row refers to them by then."""
+    removed_keys = [key for key in keys if key]
 
-    def delete_all() -> None:
-        for key in deleted_keys:
-            delete_image_files(shop_id, key)
+    def delete_unused() -> None:
+        used_keys = get_referenced_keys(shop_id, removed_keys)
+        for key in removed_keys:
+            if key not in used_keys:
+                delete_image_files(shop_id, key)
 
-    if deleted_keys:
-        transaction.on_commit(delete_all, robust=True)
+    if removed_keys:
+        transaction.on_commit(delete_unused, robust=True)
+
+
+def get_referenced_keys(shop_id: int, keys: Sequence[str]) -> set[str]:
+    """Return the keys that an image of the shop refers to. This can be called outside of the shop's scope."""
+    images = ProductImage._base_manager.filter(shop_id=shop_id, key__in=keys)
+    # The index does not contain collections without an image.
+    collections = Collection._base_manager.filter(shop_id=shop_id, image_key__in=keys).exclude(image_key="")
+    return {*images.values_list("key", flat=True), *collections.values_list("image_key", flat=True)}
 
 
 def delete_image_files(shop_id: int, key: str) -> None:
-    """Delete an image file and its smaller versions immediately."""
+    """Delete an image file and its smaller versions immediately, even if a row refers to the file."""
     folder = get_image_folder(shop_id, key)
     for path in (get_sizes_folder(shop_id, key), folder):
         for name in list_files(default_storage, path):

@@ -15,6 +15,7 @@ from apps.catalog.domain.options import build_options
 from apps.catalog.models import Product, ProductImage, ProductOption, ProductTag, Variant
 from apps.core.events.recording import EventInput, apply_changes, record_event, record_events
 from apps.core.handles import build_handle_stem, save_with_handle
+from apps.core.i18n.messages import Message
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
 from apps.inventory.domain import stock as inventory
@@ -24,11 +25,13 @@ FALLBACK_HANDLE = "product"
 
 
 @transaction.atomic
-def create_product(attrs: Attrs, parts: ProductParts, *, actor: str, at: datetime) -> Product:
+def create_product(
+    attrs: Attrs, parts: ProductParts, *, actor: str, at: datetime, message: Message | None = None
+) -> Product:
     """Create a product with at least one variant.
 
     If the vendor is missing, the shop's name is used. If the handle is missing, a unique handle is derived from the
-    title.
+    title. The audit log shows the message, if there is one.
 
     Raises:
         IntegrityError: Another product has the given handle.
@@ -52,7 +55,7 @@ def create_product(attrs: Attrs, parts: ProductParts, *, actor: str, at: datetim
     variants.assign_new_images(product, parts.variants or [])
     if parts.metafields:
         metafields.set_metafields(product, parts.metafields, actor=actor, at=at)
-    record_event("products/create", product, actor=actor, at=at)
+    record_event("products/create", product, actor=actor, at=at, message=message)
     return product
 
 

@@ -212,9 +212,12 @@ def assign_new_images(product: Product, requested: Sequence[VariantInput]) -> bo
         return False
     images = {image.key: image for image in ProductImage.objects.filter(product=product, key__in=keys)}
     rows = Variant.objects.filter(product=product).order_by("position", "id")
+    changed = []
     for row, item in zip(rows, requested, strict=True):
         if item.image and item.image.key in images:
-            Variant.objects.filter(pk=row.pk).update(image=images[item.image.key])
+            row.image = images[item.image.key]
+            changed.append(row)
+    Variant.objects.bulk_update(changed, ["image"])
     return True
 
 

@@ -89,6 +89,7 @@ class Collection(ShopOwned):
         indexes = (
             models.Index(fields=("shop", "kind", "id"), name="catalog_collection_by_id"),
             models.Index(fields=("shop", "kind", "title", "id"), name="catalog_collection_by_title"),
+            models.Index(fields=("shop", "image_key"), condition=~Q(image_key=""), name="catalog_collection_by_image"),
         )
 
     def __str__(self) -> str:

@@ -157,8 +157,8 @@ class ProductImage(ShopOwned):
     """An image of a product.
 
     The positions of a product's images are 1 to n without gaps, and the first image is the main image. ``key`` and
-    ``name`` locate the file (see ``apps.catalog.domain.image_files``). A file never changes, so browsers may cache its
-    URL forever.
+    ``name`` locate the file (see ``apps.catalog.domain.image_files``). The images of a product and its copies share
+    files. A file never changes, so browsers may cache its URL forever.
     """
 
     product = models.ForeignKey(
@@ -187,7 +187,10 @@ class ProductImage(ShopOwned):
         verbose_name = gettext_lazy("product image")
         verbose_name_plural = gettext_lazy("product images")
         ordering = ("position", "id")
-        indexes = (models.Index(fields=("product", "position", "id"), name="catalog_image_by_position"),)
+        indexes = (
+            models.Index(fields=("product", "position", "id"), name="catalog_image_by_position"),
+            models.Index(fields=("shop", "key"), name="catalog_image_by_key"),
+        )
 
     def __str__(self) -> str:
         return self.name

@@ -1,11 +1,12 @@
-from typing import cast
+from typing import Unpack, cast
 
 from django import forms
 from django.contrib import admin, messages
 from django.forms.renderers import BaseRenderer
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
@@ -15,7 +16,6 @@ from apps.content.admin.preview import PreviewAdmin, render_preview
 from apps.content.admin.publishing import (
     VISIBILITY_COLORS,
     VisibilityFilter,
-    add_publishing_help,
     add_redirect_field,
     create_handle_field,
     create_redirect_field,
@@ -24,17 +24,26 @@ from apps.content.admin.publishing import (
 )
 from apps.content.domain import articles, blogs
 from apps.content.domain.article_images import ArticleImage, store_article_image
+from apps.content.domain.articles import ArticleCopy
 from apps.content.domain.public_urls import get_article_image_url, get_local_path
 from apps.content.models import Article, ArticleVersion, Blog
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.forms import PanelForm, validate_with_api_field
 from apps.core.admin.forms.html_fields import MarkupArea, MarkupField
+from apps.core.admin.forms.image_input import ImageInput
+from apps.core.admin.forms.publishing import PublishingForm
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.model_admin.duplication import (
+    DuplicatingAdmin,
+    HideableDuplicateForm,
+    create_choice,
+    create_metafields_choice,
+)
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.permissions import has_permission, require_permission
-from apps.core.admin.staff_request import Context, StaffRequest, as_staff_request
-from apps.core.admin.theme import Fieldset, ThemedFileInput, ThemedTextInput, display
+from apps.core.admin.staff_request import Context, EventKwargs, StaffRequest, as_staff_request
+from apps.core.admin.theme import Fieldset, ThemedTextInput, display
 from apps.core.db.row_locks import get_for_update
 from apps.core.i18n.error_messages import format_bytes
 from apps.core.i18n.messages import translate
@@ -103,7 +112,7 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
         blogs.delete_blog(obj, **self.event_kwargs(request))
 
 
-class ArticleForm(PanelForm[Article]):
+class ArticleForm(PublishingForm[Article]):
     """Form for an article. The HTML is stored exactly as entered."""
 
     handle = create_handle_field()
@@ -132,7 +141,7 @@ class ArticleForm(PanelForm[Article]):
     )
     picture = forms.FileField(
         required=False,
-        widget=ThemedFileInput(),
+        widget=ImageInput(),
         help_text=format_lazy(
             gettext_lazy("PNG, JPEG, GIF, WebP or AVIF, up to {size} and {megapixels} megapixels."),
             size=format_bytes(MAX_BYTES),
@@ -144,20 +153,50 @@ class ArticleForm(PanelForm[Article]):
     redirect_old_url = create_redirect_field()
 
     def prepare(self) -> None:
-        add_publishing_help(self)
+        super().prepare()
+        if "picture" in self.fields:
+            self.fields["picture"].widget.thumbnail = _render_image(self.instance)
         if "author" in self.fields:
             members = Membership.rows().select_related("user").order_by("id")
             names = {member.user.get_full_name() for member in members} | set(articles.list_authors()[:MAX_SUGGESTIONS])
             self.fields["author"].widget.suggestions = sorted(names - {""})
             self.fields["tags"].widget.suggestions = articles.list_tags(limit=MAX_SUGGESTIONS)
-        if self.instance._state.adding:
-            self.initial.setdefault("published_at", timezone.now())
+        if "blog" in self.fields:
+            choices = Blog.rows().order_by("pk").values_list("pk", flat=True)[:2]
+            if len(choices) == 1:
+                self.initial.setdefault("blog", choices[0])
 
     def clean_summary_html(self) -> str | None:
         return self.cleaned_data["summary_html"] or None
 
     def clean_tags(self) -> str:
         return str(validate_with_api_field(TagsField(), self.cleaned_data["tags"]))
+
+
+def _render_image(article: Article) -> SafeString | None:
+    if article.image is None:
+        return None
+    url = get_article_image_url(article.shop, article.pk, article.image_name, article.image.sha256)
+    return format_html('<img src="{}" alt="{}" class="bo-picture">', get_local_path(url), article.image_alt or "")
+
+
+class ArticleDuplicateForm(HideableDuplicateForm):
+    """Form for a copy of an article. The blog can be chosen if the shop has several blogs."""
+
+    image = create_choice(gettext_lazy("Image with its alternative text"))
+    metafields = create_metafields_choice()
+
+    def __init__(self, row: Article, data: QueryDict | None = None) -> None:
+        super().__init__(row, data)
+        choices = list(Blog.rows().order_by("title", "pk").values_list("pk", "title"))
+        if len(choices) > 1:
+            self.fields["blog_id"] = forms.TypedChoiceField(
+                label=gettext_lazy("Blog"), coerce=int, choices=choices, initial=row.blog_id
+            )
+            self.order_fields(("title", "blog_id"))
+
+    def duplicate(self, row: Article, **by: Unpack[EventKwargs]) -> Article:
+        return articles.duplicate_article(row, ArticleCopy(**self.parts, visible=self.is_visible), **by)
 
 
 class _ArticleRequest(StaffRequest):
@@ -167,7 +206,7 @@ class _ArticleRequest(StaffRequest):
 
 
 @admin.register(Article)
-class ArticleAdmin(PreviewAdmin[Article]):
+class ArticleAdmin(PreviewAdmin[Article], DuplicatingAdmin[Article]):
     form = ArticleForm
     menu = MenuItem("Online store", "article", 21)
     search_terms = pgettext_lazy("search", "blog post, news, text, writing, content")
@@ -185,8 +224,8 @@ class ArticleAdmin(PreviewAdmin[Article]):
     ordering = ("-id",)
     fieldsets = (
         (None, {"fields": ("title", "body_html", "summary_html")}),
-        (gettext_lazy("Publishing"), {"fields": ("published_at", "blog", "author", "tags")}),
-        (gettext_lazy("Image"), {"fields": ("picture", "image_alt", "remove_picture")}),
+        (gettext_lazy("Publishing"), {"fields": (("visibility", "published_at"), "blog", "author", "tags")}),
+        (gettext_lazy("Image"), {"fields": (("picture", "image_alt"), "remove_picture")}),
         (gettext_lazy("URL and template"), {"fields": ("handle", "template_suffix")}),
     )
     _attributes = (
@@ -233,6 +272,10 @@ class ArticleAdmin(PreviewAdmin[Article]):
             may_change=has_permission(request, "content.change_article"),
         )
 
+    @row_view("duplicate/", "content.add_article", keyed=True)
+    def duplicate_view(self, request: HttpRequest, article: Article) -> HttpResponse:
+        return self.render_duplicate(request, article, ArticleDuplicateForm)
+
     @extra_view("preview/", "content.view_article", "content.change_article", "content.add_article", post_only=True)
     def preview_view(self, request: HttpRequest) -> HttpResponse:
         return render_preview(request)
@@ -267,11 +310,7 @@ class ArticleAdmin(PreviewAdmin[Article]):
             return {}
         versions = list(ArticleVersion.objects.filter(article=article).order_by("-id").defer("body_html"))
         names = get_actor_names([version.actor for version in versions])
-        context: Context = {"versions": [(version, names[version.actor]) for version in versions]}
-        if article.image is not None:
-            url = get_article_image_url(article.shop, article.pk, article.image_name, article.image.sha256)
-            context["picture_path"] = get_local_path(url)
-        return context
+        return {"versions": [(version, names[version.actor]) for version in versions]}
 
     def lock_row(self, instance: Article) -> None:
         """Lock the shop, the blog and then the article, because a new handle can create a redirect."""

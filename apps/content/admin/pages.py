@@ -7,7 +7,6 @@ from apps.content.admin.preview import PreviewAdmin, render_preview
 from apps.content.admin.publishing import (
     VISIBILITY_COLORS,
     VisibilityFilter,
-    add_publishing_help,
     add_redirect_field,
     create_handle_field,
     create_redirect_field,
@@ -18,6 +17,7 @@ from apps.content.domain.online_store import pages, policies
 from apps.content.models import Page, Policy
 from apps.core.admin.forms.forms import PanelForm
 from apps.core.admin.forms.html_fields import MarkupArea, MarkupField
+from apps.core.admin.forms.publishing import PublishingForm
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.extra_views import extra_view
 from apps.core.admin.theme import Fieldset, display
@@ -31,7 +31,7 @@ grants.add(
 )
 
 
-class PageForm(PanelForm[Page]):
+class PageForm(PublishingForm[Page]):
     """Form for a page. The HTML is stored exactly as entered."""
 
     handle = create_handle_field()
@@ -39,12 +39,10 @@ class PageForm(PanelForm[Page]):
     redirect_old_url = create_redirect_field()
 
     def prepare(self) -> None:
-        add_publishing_help(self)
+        super().prepare()
         if "author" in self.fields:
             self.fields["author"].required = False
             self.fields["author"].help_text = gettext_lazy("Leave blank to use the shop's name.")
-        if self.instance._state.adding:
-            self.initial.setdefault("published_at", timezone.now())
 
 
 @admin.register(Page)
@@ -62,7 +60,7 @@ class PageAdmin(PreviewAdmin[Page]):
     ordering = ("-id",)
     fieldsets = (
         (None, {"fields": ("title", "body_html")}),
-        (gettext_lazy("Publishing"), {"fields": ("published_at", "author")}),
+        (gettext_lazy("Publishing"), {"fields": (("visibility", "published_at"), "author")}),
         (gettext_lazy("URL and template"), {"fields": ("handle", "template_suffix")}),
     )
     _attributes = ("title", "body_html", "published_at", "author", "handle", "template_suffix")

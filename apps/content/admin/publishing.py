@@ -40,15 +40,6 @@ def create_redirect_field() -> forms.BooleanField:
     )
 
 
-def add_publishing_help(form: forms.BaseForm) -> None:
-    """Explain the publication date of an article or page in the shop's time zone."""
-    if "published_at" in form.fields:
-        zone = timezone.get_current_timezone_name()
-        form.fields["published_at"].help_text = _(
-            "Enter a future date to schedule the publication, or leave blank to hide the text. Time zone: {zone}."
-        ).format(zone=zone)
-
-
 def add_redirect_field(fieldsets: Iterable[Fieldset], request: HttpRequest, instance: Model | None) -> list[Fieldset]:
     """Return the fieldsets. The last one offers a redirect from the old URL if the user may create redirects."""
     *others, (title, options) = fieldsets

@@ -4,6 +4,7 @@ Every change locks the blog first, so that handles stay unique and the blog's ta
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
@@ -12,6 +13,7 @@ from django.db.models import Count, Max
 from apps.content.domain.article_images import ArticleImage
 from apps.content.models import Article, ArticleTag, ArticleVersion, Blog
 from apps.core.db.row_locks import get_for_update, refresh_for_update
+from apps.core.events.messages import DUPLICATED
 from apps.core.events.recording import (
     EventInput,
     apply_changes,
@@ -21,14 +23,17 @@ from apps.core.events.recording import (
 )
 from apps.core.events.redaction import clear_copies
 from apps.core.handles import build_handle, find_free_handle
+from apps.core.i18n.messages import Message
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
 from apps.metafields.domain import write as metafields
+from apps.metafields.domain.copying import read_metafields_to_copy
 from apps.metafields.domain.write import MetafieldInput
 from apps.staff.domain.memberships import find_user_by_name
 
 MAX_VERSIONS = 50
 TEXT_FIELDS = ("title", "body_html", "summary_html")
+COPIED_FIELDS = ("body_html", "summary_html", "author", "tags", "template_suffix")
 IMAGE_FIELDS = {"image", "image_name", "image_alt", "image_width", "image_height", "image_created_at"}
 
 
@@ -41,8 +46,12 @@ def create_article(
     metafield_drafts: Sequence[MetafieldInput] = (),
     actor: str,
     at: datetime,
+    message: Message | None = None,
 ) -> Article:
-    """Create an article. By default, the handle is derived from the title, and the author is the shop's name."""
+    """Create an article. By default, the handle is derived from the title, and the author is the shop's name.
+
+    The audit log shows the message, if there is one.
+    """
     blog = get_for_update(Blog, blog_id, no_key=True)
     article = Article(shop=get_current_shop(), blog=blog, created_at=at)
     _set_author(article, attrs.pop("author", None))
@@ -55,9 +64,58 @@ def create_article(
     article.save()
     if article.tags:
         _save_tags(article, blog, actor=actor, at=at)
-    record_event("articles/create", article, actor=actor, at=at)
+    record_event("articles/create", article, actor=actor, at=at, message=message)
     metafields.set_metafields(article, list(metafield_drafts), actor=actor, at=at)
     return article
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleCopy:
+    """A requested copy of an article.
+
+    Attributes:
+        title: The title of the copy. The handle is derived from the title.
+        blog_id: The blog of the copy, or None for the blog of the article.
+        visible: True to publish the copy.
+        image: True to copy the image with its alternative text.
+        metafields: True to copy the metafields, except those of type ``id``.
+    """
+
+    title: str
+    blog_id: int | None = None
+    visible: bool = False
+    image: bool = True
+    metafields: bool = True
+
+
+@transaction.atomic
+def duplicate_article(article: Article, requested: ArticleCopy, *, actor: str, at: datetime) -> Article:
+    """Create a copy of an article, without its comments and earlier versions.
+
+    The article is locked, so that its image is not deleted before the copy refers to the same file.
+
+    Raises:
+        RowDeleted: The article or the blog has been deleted.
+    """
+    blog_id = requested.blog_id or article.blog_id
+    for pk in sorted({article.blog_id, blog_id}):
+        get_for_update(Blog, pk, no_key=True)
+    refresh_for_update(article, no_key=True)
+    attrs: Attrs = {name: getattr(article, name) for name in COPIED_FIELDS}
+    attrs |= {"title": requested.title, "published_at": at if requested.visible else None}
+    image = None
+    if requested.image and article.image is not None:
+        attrs["image_alt"] = article.image_alt
+        image = ArticleImage(article.image, article.image_name, article.image_width, article.image_height)
+    return create_article(
+        blog_id,
+        attrs,
+        image=image,
+        metafield_drafts=read_metafields_to_copy([article]).get(article.pk, []) if requested.metafields else [],
+        actor=actor,
+        at=at,
+        message=DUPLICATED(name=article.title),
+    )
 
 
 @transaction.atomic

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, OuterRef, Subquery
 
 from apps.catalog.domain.locks import lock_collection
 from apps.catalog.domain.positions import arrange_rows, renumber_rows
 from apps.catalog.models import Collect, Collection, CustomCollection, Product
-from apps.core.events.recording import EventInput, record_event, record_secondary_events
+from apps.core.events.recording import EventInput, record_event, record_events, record_secondary_events
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK, MUST_EXIST
 
@@ -72,12 +72,33 @@ def remove_collect(collect: Collect, *, actor: str, at: datetime) -> None:
     _touch_and_record(collection, actor=actor, at=at)
 
 
-def lock_collections_of_product(product_id: int) -> None:
-    """Lock the custom collections that contain a product. Must be called before the product is locked."""
+def lock_collections_of_product(product_id: int) -> list[int]:
+    """Lock the custom collections of a product, and return their IDs. Must be called before the product is locked."""
     collections = Collection.objects.select_for_update(of=("self",), no_key=True).filter(
         collects__product_id=product_id
     )
-    list(collections.order_by("pk").values_list("pk", flat=True))
+    return list(collections.order_by("pk").values_list("pk", flat=True))
+
+
+def append_to_collections(product: Product, collection_ids: Sequence[int], *, actor: str, at: datetime) -> None:
+    """Append a new product to custom collections that are locked."""
+    last_positions = Collect.objects.filter(collection=OuterRef("pk")).order_by("-position").values("position")[:1]
+    collections = Collection.objects.filter(pk__in=collection_ids).order_by("pk")
+    rows = list(collections.annotate(last_position=Subquery(last_positions)))
+    if not rows:
+        return
+    Collect.objects.bulk_create(
+        Collect(
+            shop_id=product.shop_id,
+            collection=row,
+            product=product,
+            position=(row.last_position or 0) + 1,
+            created_at=at,
+        )
+        for row in rows
+    )
+    Collection.objects.filter(pk__in=[row.pk for row in rows]).update()
+    record_events([EventInput("collections/update", row) for row in rows], actor=actor, at=at)
 
 
 def remove_from_all_collections(product: Product, *, actor: str, at: datetime) -> None:

@@ -14,6 +14,7 @@ from apps.catalog.models import Collection, CustomCollection, ManualPlace
 from apps.core.events.recording import apply_changes, record_event
 from apps.core.exceptions import DomainError
 from apps.core.handles import build_handle_stem, save_with_handle
+from apps.core.i18n.messages import Message
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
@@ -49,9 +50,17 @@ class CollectionParts:
 
 @transaction.atomic
 def create_collection(
-    kind: Collection.Kind, attrs: Attrs, parts: CollectionParts, *, actor: str, at: datetime
+    kind: Collection.Kind,
+    attrs: Attrs,
+    parts: CollectionParts,
+    *,
+    actor: str,
+    at: datetime,
+    message: Message | None = None,
 ) -> Collection:
     """Create a collection. If the handle is missing, a unique handle is derived from the title.
+
+    The audit log shows the message, if there is one.
 
     Raises:
         IntegrityError: Another collection has the given handle.
@@ -64,7 +73,7 @@ def create_collection(
     else:
         save_with_handle(collection, build_handle_stem(collection.title, FALLBACK_HANDLE))
     _save_parts(collection, parts, actor=actor, at=at)
-    record_event("collections/create", collection, actor=actor, at=at)
+    record_event("collections/create", collection, actor=actor, at=at, message=message)
     return collection
 
 

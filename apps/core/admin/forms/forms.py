@@ -48,6 +48,8 @@ _THEMED_WIDGETS: dict[type[forms.Widget], type[forms.Widget]] = {
 
 def _apply_theme(field: forms.Field) -> None:
     plain = field.widget
+    if type(plain) is forms.DateTimeInput:
+        plain.attrs = ThemedTextInput(attrs=plain.attrs).attrs
     if themed := _THEMED_WIDGETS.get(type(plain)):
         field.widget = themed(attrs=plain.attrs)
         field.widget.is_required = plain.is_required

@@ -14,8 +14,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.forms.boundfield import BoundField
 from django.utils import timezone
+from django.utils.functional import lazy
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from apps.core.timestamps import EARLIEST, LATEST
@@ -52,12 +53,12 @@ class _ShopTime(_Field):
 
 
 class ShopDateTimeField(_ShopTime, forms.DateTimeField):
-    """A time in one ``datetime-local`` input."""
+    """A time in one ``datetime-local`` input. The help text names the time zone."""
 
-    def __init__(self, label: StrOrPromise, **options: Any) -> None:
+    def __init__(self, label: StrOrPromise, *, help_text: StrOrPromise = "", **options: Any) -> None:
         super().__init__(
             label=label,
-            help_text=gettext_lazy("In the shop's time zone."),
+            help_text=format_lazy("{} {}", help_text, _describe_zone()) if help_text else _describe_zone(),
             widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
             input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"],
             validators=[MinValueValidator(EARLIEST), MaxValueValidator(LATEST)],
@@ -81,6 +82,14 @@ class ShopSplitDateTimeField(_ShopTime, forms.SplitDateTimeField):
 
     def compress(self, data_list: Any) -> datetime | None:
         return _parse(super().compress, data_list)
+
+
+def _get_zone_sentence() -> str:
+    zone = timezone.get_current_timezone_name().replace("_", " ")
+    return _("The time is in the shop's time zone ({zone}).").format(zone=zone)
+
+
+_describe_zone = lazy(_get_zone_sentence, str)
 
 
 def _parse(parse: Callable[[Any], datetime | None], value: object) -> datetime | None:

@@ -1,0 +1,1 @@
+"""Duplicate products and collections. A copy refers to the same image files as its original."""
