@@ -198,6 +198,7 @@ INSTALLED_APPS = [
     "apps.fulfillment",
     "apps.refunds",
     "apps.payments",
+    "apps.notifications",
     "apps.imports_exports",
     "apps.documents",
     "apps.bulk_edits",

@@ -10,6 +10,8 @@ from apps.core.models import VersionField
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.core.tenancy.shop_owned import ShopOwned
+from apps.notifications.domain.recording import LOW_STOCK, NEW_ORDER
+from apps.notifications.models import Notification
 from apps.orders.models import LineItem, Order, Transaction
 
 # Random values, and values that depend on the file or the worker.
@@ -21,6 +23,13 @@ _ID = re.compile(r"(?<!\+)\b1\d{6}\b")
 
 def remove_ids(text: str) -> str:
     return _ID.sub("an id", text)
+
+
+def _get_subject_type(row: models.Model) -> str:
+    """Return the model of the object that an event or notification is about."""
+    if isinstance(row, Notification):
+        return {NEW_ORDER: "orders.order", LOW_STOCK: "inventory.inventoryitem"}[row.kind]
+    return str(getattr(row, "subject_type"))  # noqa: B009
 
 
 class ShopTables:
@@ -46,7 +55,7 @@ class ShopTables:
             elif field.name == "last_order_id":
                 value = self._called(Order, value)
             elif field.name == "subject_id":
-                value = self._called(apps.get_model(getattr(row, "subject_type")), value)  # noqa: B009
+                value = self._called(apps.get_model(_get_subject_type(row)), value)
             elif field.name == "arguments":
                 value = {**value, "order_id": self._called(Order, value.get("order_id"))}
             messages[field.name] = remove_ids(str(_plain(value)))

@@ -130,6 +130,7 @@ PATHS_BY_REASON = {
         panel/test_fulfillment_queue.py::test_views_filters_and_search_narrow_it
         panel/test_fulfillment_queue.py::test_work_that_is_due_first_is_listed_first
     """,
+    "batches of notifications, marks that only move forward": "notifications",
     "number of queries": "performance/test_costs.py performance/test_largest_bodies.py",
     "sequences; bulk inserts of every column type": "shops/test_rows.py",
     "catalog of the server": "test_distribution.py",

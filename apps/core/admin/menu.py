@@ -91,6 +91,18 @@ class Page:
 pages = Registry[str, Page]("menu pages", get_key=attrgetter("url_name"))
 
 
+@dataclass(frozen=True, slots=True)
+class AccountPage:
+    """A page of the panel about the user's own settings in this shop. The account menu links to the page."""
+
+    title: StrOrPromise
+    url_name: str
+    search_terms: StrOrPromise
+
+
+account_pages = Registry[str, AccountPage]("account pages", get_key=attrgetter("url_name"))
+
+
 def get_page_entries(request: HttpRequest) -> list[PageEntry]:
     menu_entries = [
         page.menu.build_entry(str(page.menu.title), reverse(f"admin:{page.url_name}"), page.search_terms)
@@ -184,7 +196,11 @@ def get_account_page_entries() -> list[PageEntry]:
             ),
         ),
     )
-    return [PageEntry(_("Your account"), title, "person", 0, link, words) for title, link, words in pages]
+    shop_pages = (
+        (str(page.title), reverse(f"admin:{page.url_name}"), str(page.search_terms)) for page in account_pages.values()
+    )
+    section = _("Your account")
+    return [PageEntry(section, title, "person", 0, link, words) for title, link, words in (*pages, *shop_pages)]
 
 
 def get_account_links(request: HttpRequest) -> list[Context]:

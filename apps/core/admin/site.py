@@ -23,6 +23,7 @@ from apps.core.admin.pages.docs_page import render_help_page, serve_help_image
 from apps.core.admin.pages.workers import show_missing_workers
 from apps.core.admin.palette import search as palette_search
 from apps.core.admin.reverse import get_global_url
+from apps.core.admin.routes import panel_routes
 from apps.core.admin.staff_request import Context, get_request_shop
 from apps.core.admin.theme import ThemedSite
 from apps.core.tenancy.models import Membership
@@ -80,6 +81,7 @@ class StaffSite(ThemedSite):
             path("help/<slug:name>/", self.admin_view(self.help), name="help_page"),
             re_path(r"\Ahelp/images/(?P<name>[\w-]+\.png)\Z", self.admin_view(serve_help_image), name="help_picture"),
             path("views/<int:pk>/", self.admin_view(saved_views.change_view), name="change_view"),
+            *(path(entry.route, self.admin_view(entry.view), name=name) for name, entry in panel_routes.items()),
             *(url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"),
         ]
 

@@ -67,6 +67,16 @@ class StockListener(Protocol):
         """Handle changes to total quantities, given as ``{item id: delta}``."""
 
 
+class LowStockListener(Protocol):
+    """A function that handles items that have just become low in stock at a location.
+
+    Like a ``StockListener``, it should add statements to the batch instead of running them.
+    """
+
+    def __call__(self, item_ids: Sequence[int], *, batch: StatementBatch, actor: str, at: datetime) -> None:
+        """Handle items that became low, given by their ids in order."""
+
+
 class ItemListener(Protocol):
     """A function that handles changed columns of items, such as the SKU."""
 
@@ -75,6 +85,7 @@ class ItemListener(Protocol):
 
 
 stock_listeners = Registry[str, StockListener]("stock listeners")
+low_stock_listeners = Registry[str, LowStockListener]("listeners for low stock")
 item_listeners = Registry[str, ItemListener]("item listeners")
 
 

@@ -7,16 +7,21 @@ concurrent transaction still used the old threshold, the next change to the leve
 ``is_low``.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
+from apps.core.db.statement_batches import StatementBatch
 from apps.core.jobs import queue
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop, shop_scope
+from apps.inventory.domain.hooks import low_stock_listeners
 from apps.inventory.models import InventoryItem, InventoryLevel
 
+# The item id and location id of a level.
+LevelKey = tuple[int, int]
 MARK_TASK = "inventory.mark_low_stock"
 BATCH_SIZE = 500
 # All code locks levels in this order, to avoid deadlocks.
@@ -37,6 +42,31 @@ def get_low_items() -> QuerySet[InventoryItem]:
     """Return the current shop's tracked items that are low in stock at one or more locations."""
     low = InventoryLevel.rows().filter(is_low=True).order_by().values("item_id")
     return InventoryItem.rows().filter(tracked=True, pk__in=low)
+
+
+def notify_low_stock_listeners(
+    levels: Mapping[LevelKey, InventoryLevel],
+    deltas: Mapping[LevelKey, int],
+    *,
+    batch: StatementBatch,
+    actor: str,
+    at: datetime,
+) -> None:
+    """Call the listeners with the items of changed levels that are low, but were above the threshold before.
+
+    ``deltas`` are the changes of the levels.
+    """
+    low = {key: level.available - deltas[key] for key, level in levels.items() if level.is_low}
+    if not low or not low_stock_listeners:
+        return
+    # The request may have loaded the shop before the threshold was set.
+    threshold = get_current_shop().low_stock_at
+    if threshold is None and (threshold := _get_threshold()) is None:
+        return
+    item_ids = sorted({item_id for (item_id, _location), before in low.items() if before > threshold})
+    if item_ids:
+        for listener in low_stock_listeners.values():
+            listener(item_ids, batch=batch, actor=actor, at=at)
 
 
 def enqueue_mark_low(actor: str) -> None:

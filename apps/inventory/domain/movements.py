@@ -27,6 +27,7 @@ from apps.core.models import create_version
 from apps.core.tenancy.scope import get_current_shop
 from apps.inventory.domain import low_stock
 from apps.inventory.domain.hooks import notify_stock_listeners
+from apps.inventory.domain.low_stock import LevelKey
 from apps.inventory.models import MAX_AVAILABLE, InventoryLevel, StockMovement
 
 _NOT_ENOUGH = define_message("inventory.not_enough", "is not enough: {available} available, {wanted} requested")
@@ -34,7 +35,6 @@ NOT_STOCKED = define_text("inventory.not_stocked", "The item is not stocked at t
 _NOT_ACTIVE = define_text("inventory.not_active", "is not active")
 
 Reason = StockMovement.Reason
-LevelKey = tuple[int, int]
 _LEVELS = CompiledModelQuery(
     InventoryLevel,
     lambda items, locations: InventoryLevel.objects.filter(item_id__any=items, location_id__any=locations).order_by(
@@ -136,6 +136,7 @@ def apply_stock_changes(
         quantities = [level.available for level in changed]
         insert_movements(ordered, quantities, batch=batch, reason=reason, actor=actor, at=at, reference=reference)
         notify_stock_listeners(deltas, batch=batch, actor=actor, at=at)
+        low_stock.notify_low_stock_listeners(levels, level_deltas, batch=batch, actor=actor, at=at)
         lock_active_locations({*other_locations, *(move.location_id for move in ordered)}, batch=batch)
         events = [
             EventInput(

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from apps.core.db.statement_batches import StatementBatch
 from apps.core.events.recording import has_audience
 from apps.core.registry import Registry
 from apps.core.types import ReadOnlyAttrs
@@ -80,6 +81,16 @@ class PaidListener(Protocol):
     def __call__(self, orders: Sequence[Order], *, actor: str, at: datetime) -> None: ...
 
 
+class NewOrderListener(Protocol):
+    """A function that receives new orders, but not imported orders.
+
+    The number of the newest order is locked while the listener runs. The listener should therefore add statements to
+    the batch instead of running them.
+    """
+
+    def __call__(self, orders: Sequence[Order], *, batch: StatementBatch, actor: str, at: datetime) -> None: ...
+
+
 class LineListener(Protocol):
     """A function that tells apps about other rows with JSON that contains the changed line items."""
 
@@ -92,6 +103,7 @@ cancellation_hooks = Registry[str, CancellationHook]("order cancellation hooks")
 edit_hooks = Registry[str, EditHook]("order edit hooks")
 erasure_hooks = Registry[str, ErasureHook]("order erasure hooks")
 refund_hooks = Registry[str, RefundHook]("order refund hooks")
+new_order_listeners = Registry[str, NewOrderListener]("listeners for new orders")
 paid_listeners = Registry[str, PaidListener]("listeners for paid orders")
 # The listeners by the topic of their events.
 line_listeners = Registry[str, LineListener]("listeners for changed line items")
@@ -107,6 +119,12 @@ def notify_line_listeners(lines: Iterable[LineItem], *, actor: str, at: datetime
 def notify_paid_listeners(orders: Sequence[Order], *, actor: str, at: datetime) -> None:
     for listener in paid_listeners.values():
         listener(orders, actor=actor, at=at)
+
+
+def notify_new_order_listeners(orders: Sequence[Order], *, batch: StatementBatch, actor: str, at: datetime) -> None:
+    if orders:
+        for listener in new_order_listeners.values():
+            listener(orders, batch=batch, actor=actor, at=at)
 
 
 def has_line_audience() -> bool:

@@ -68,7 +68,7 @@ class TriggeredFilter(PeriodFilter):
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
     menu = MenuItem("Apps", "outbox", 40, gettext_lazy("Webhook deliveries"))
-    search_terms = pgettext_lazy("search", "api, callback, notification, webhook log")
+    search_terms = pgettext_lazy("search", "api, callback, webhook log")
     intro = gettext_lazy(
         "All webhook deliveries from this shop to apps. Deliveries are deleted after 30 days, failed deliveries after "
         "90 days."

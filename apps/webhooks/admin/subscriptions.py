@@ -71,7 +71,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     """Webhook subscriptions. Apps create and change them; staff can view, pause, test and replay them."""
 
     menu = MenuItem("Apps", "webhook", 30, gettext_lazy("Webhooks"))
-    search_terms = pgettext_lazy("search", "api, callback, notification, event")
+    search_terms = pgettext_lazy("search", "api, callback, event")
     intro = gettext_lazy(
         "The webhook subscriptions of your apps and their delivery status. Each app manages its own subscriptions."
     )

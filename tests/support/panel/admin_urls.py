@@ -220,7 +220,7 @@ TABLE = {
 # Pages that all staff members can open. Each page has its own test.
 OPEN = {
     "app_list", "autocomplete", "change_view", "choose_columns", "end_tour", "help", "help_page", "help_picture",
-    "index", "jsi18n", "links", "login", "logout", "password_change", "password_change_done", "save_view", "search",
-    "session", "workers",
+    "index", "jsi18n", "links", "login", "logout", "notification_counts", "notifications", "notifications_seen",
+    "password_change", "password_change_done", "save_view", "search", "session", "workers",
 }  # fmt: skip
 # URLs without a name: Django redirects <id>/ to <id>/change/, and responds with 404 to unknown URLs.

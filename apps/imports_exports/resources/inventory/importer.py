@@ -27,7 +27,8 @@ from apps.imports_exports.resources.inventory.quantities import get_target, is_n
 from apps.imports_exports.resources.inventory.table import LOCATION
 from apps.imports_exports.resources.products.row_changes import OVERSOLD, STOCK_AT
 from apps.inventory.domain import movements, stock
-from apps.inventory.domain.movements import LevelKey, StockChange
+from apps.inventory.domain.low_stock import LevelKey
+from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import InventoryItem, InventoryLevel, Location, StockMovement
 
 _TWICE = define_text("inventory_imports.location_twice", "is listed twice")

@@ -11,6 +11,7 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.catalog.domain.sales_counters import lock_sold_products
+from apps.core.db.statement_batches import collect_statements
 from apps.core.events.recording import EventInput, has_audience, record_events
 from apps.core.exceptions import DomainError
 from apps.core.jobs.queue import enqueue_many
@@ -135,8 +136,11 @@ def _save(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> None:
         hook([(drafted.order, drafted.parts.other_members) for drafted in drafts], actor=actor, at=at)
     order_events = [event for drafted in drafts for event in _get_events(drafted)]
     customer_events = customer_totals.get_customer_events(customers_with_orders)
-    record_events([*customer_events, *order_events], actor=actor, at=at)
-    paid_orders = [drafted.order for drafted in drafts if _is_paid(drafted.order) and not drafted.parts.is_imported]
+    new_orders = [drafted.order for drafted in drafts if not drafted.parts.is_imported]
+    with collect_statements() as batch:
+        record_events([*customer_events, *order_events], batch=batch, actor=actor, at=at)
+        hooks.notify_new_order_listeners(new_orders, batch=batch, actor=actor, at=at)
+    paid_orders = [order for order in new_orders if _is_paid(order)]
     hooks.notify_paid_listeners(paid_orders, actor=actor, at=at)
     receipts = [drafted.order.pk for drafted in drafts if drafted.parts.send_receipt and drafted.order.email]
     enqueue_many("orders.send_receipt", [{"order_id": pk} for pk in receipts], actor=actor)

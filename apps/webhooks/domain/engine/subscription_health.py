@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from django.conf import settings
 from django.db import transaction
@@ -21,6 +22,7 @@ from django.utils import timezone
 from apps.core.exceptions import RowDeleted
 from apps.core.i18n.messages import define_message, define_text
 from apps.core.jobs import queue
+from apps.core.registry import Registry
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.webhooks.domain import subscriptions
@@ -50,6 +52,23 @@ class Tally:
     is_gone: bool = False
 
 
+class FailureListener(Protocol):
+    """A function that is called in the shop's scope when a subscription begins to fail, is disabled or is deleted.
+
+    A subscription begins to fail with the first dead letter since its last success.
+    """
+
+    def __call__(self, subscription_id: int, *, at: datetime) -> None: ...
+
+
+failure_listeners = Registry[str, FailureListener]("listeners for failing webhooks")
+
+
+def _notify_failure_listeners(pk: int) -> None:
+    for listener in failure_listeners.values():
+        listener(pk, at=timezone.now())
+
+
 def update_health(tallies: Mapping[int, Tally]) -> None:
     for pk, tally in tallies.items():
         with all_shops_scope():
@@ -63,6 +82,7 @@ def update_health(tallies: Mapping[int, Tally]) -> None:
             _warn(pk, tally.shop)
 
 
+@transaction.atomic
 def _update(pk: int, tally: Tally) -> None:
     now = timezone.now()
     row = Health.objects.filter(pk=pk)
@@ -70,12 +90,18 @@ def _update(pk: int, tally: Tally) -> None:
         # A single success counts more than failures in the same batch, because it shows that the endpoint is reachable.
         row.update(last_success_at=now, failing_since=None, dead_in_a_row=0, warned=0)
     elif tally.failures:
-        row.update(
-            last_failure_at=now,
-            failing_since=Coalesce(F("failing_since"), now),
-            dead_in_a_row=F("dead_in_a_row") + tally.dead,
-            last_error=tally.error,
-        )
+        values = {
+            "last_failure_at": now,
+            "failing_since": Coalesce(F("failing_since"), now),
+            "dead_in_a_row": F("dead_in_a_row") + tally.dead,
+            "last_error": tally.error,
+        }
+        # Of several processes, only the process with the first dead letter changes this row.
+        if not (tally.dead and row.filter(dead_in_a_row=0).update(**values)):
+            row.update(**values)
+        elif shop := Shop.objects.filter(pk=tally.shop).first():
+            with shop_scope(shop):
+                _notify_failure_listeners(pk)
 
 
 @transaction.atomic
@@ -115,8 +141,11 @@ def _stop(pk: int, reason: str) -> bool:
         with shop_scope(subscription.shop), transaction.atomic():
             if settings.WEBHOOK_DELETE_FAILING and reason == FAILING_REASON:
                 subscriptions.delete_subscription(subscription, actor="system", at=timezone.now())
+                _notify_failure_listeners(pk)
                 return True
             is_disabled = subscriptions.disable_subscription(subscription, reason=reason, at=timezone.now())
+            if is_disabled:
+                _notify_failure_listeners(pk)
             if is_disabled and reason == GONE_REASON:
                 _enqueue_emails(pk, WARNING_STAGES[-1])
     except RowDeleted:

@@ -1,0 +1,1 @@
+from apps.notifications.models.notifications import Notification, Preference, SeenMark
