@@ -154,8 +154,8 @@ window.translate = (text, values = {}) =>
     }
   };
 
-  const choosePreset = (select) => {
-    const chosen = new Set(select.value.split(" ").filter(Boolean));
+  const choosePreset = (button) => {
+    const chosen = new Set(button.dataset.preset.split(" ").filter(Boolean));
     document.querySelectorAll("select[name=permissions]:not(:disabled)").forEach((level) => {
       const offered = [...level.options].filter((option) => !option.disabled);
       const wanted = offered.findLast((option) => chosen.has(option.value) || chosen.has(option.value.replace(/:view$/, "")));
@@ -236,13 +236,14 @@ window.translate = (text, values = {}) =>
   document.addEventListener("keydown", pressByKey);
   document.addEventListener("submit", sendOnce);
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-copy], [data-set-all], [data-print]");
+    const button = event.target.closest("[data-copy], [data-set-all], [data-print], [data-preset]");
     if (button?.dataset.copy) copy(button);
+    else if (button && "preset" in button.dataset) {
+      event.preventDefault();
+      choosePreset(button);
+    }
     else if (button && "print" in button.dataset) window.print();
     else if (button) setAll(button);
-  });
-  document.addEventListener("change", (event) => {
-    if (event.target.matches?.("[data-preset]")) choosePreset(event.target);
   });
   document.addEventListener("input", (event) => {
     if (event.target.matches?.("[data-narrow]")) narrow(event.target);

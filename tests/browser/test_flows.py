@@ -282,14 +282,25 @@ def test_shops_are_switched_by_keyboard(window: BrowserPage, owner: User) -> Non
 
 def test_a_preset_chooses_its_levels(window: BrowserPage) -> None:
     page = window.go("staff_membership_add")
-    page.get_by_label("Start with a preset").select_option(label="Support")
+    page.get_by_label("First name").fill("Nia")
+    page.get_by_role("button", name="Support").click()
 
     expect(page.get_by_label("View orders and comment on them")).to_have_value("orders")
     expect(page.get_by_label("Manage themes")).to_have_value("")
+    expect(page.get_by_label("First name")).to_have_value("Nia")
 
-    page.get_by_label("Start with a preset").select_option(label="Viewer")
+    page.get_by_role("button", name="Viewer").click()
 
     expect(page.get_by_label("View orders and comment on them")).to_have_value("orders:view")
+
+
+def test_enter_submits_the_invitation_and_no_preset(window: BrowserPage) -> None:
+    page = window.go("staff_membership_add")
+    page.get_by_label("Email address").fill("new@example.com")
+    page.get_by_label("First name").fill("Nia")
+    page.get_by_label("First name").press("Enter")
+
+    expect(page.get_by_text("Invitation sent to new@example.com.")).to_be_visible()
 
 
 def test_the_menu_opens_on_a_phone(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:

@@ -1,4 +1,4 @@
-"""Permission names for staff with their labels, and the Django permissions that they grant in the panel.
+"""Permission names for staff with labels and descriptions, and the Django permissions that they grant in the panel.
 
 All names except ``refund_orders`` also exist in the API. Apps register ``grants`` in their ``admin`` module to define
 which Django permissions a name grants. Full access grants all of these Django permissions. View-only access grants only
@@ -185,11 +185,63 @@ GROUPS: dict[str, dict[str, str]] = {
 LABELS = {name: label for names in GROUPS.values() for name, label in names.items()}
 VIEW_ONLY_SUFFIX = ":view"
 
+# Maps each permission name to a sentence that says what full access allows.
+DESCRIPTIONS: dict[str, str] = {
+    "dashboard": gettext_noop("Sees the sales of today and of the last 7, 30 or 90 days on the home page."),
+    "overviews": gettext_noop("Sees the sales chart on the home page."),
+    "reports": gettext_noop("Opens the reports of sales, taxes and refunds."),
+    "orders": gettext_noop("Opens orders, fulfillments and documents, and writes comments."),
+    "edit_orders": gettext_noop("Fulfills, edits, cancels and deletes orders, records payments and issues invoices."),
+    "refund_orders": gettext_noop("Pays money back to customers, also when an order is canceled."),
+    "export_orders": gettext_noop("Downloads files with orders and the data of their customers."),
+    "draft_orders": gettext_noop("Creates, edits and completes draft orders."),
+    "export_draft_orders": gettext_noop("Downloads files with draft orders."),
+    "products": gettext_noop("Creates, edits, imports and deletes products and collections, and changes stock."),
+    "export_products": gettext_noop("Downloads files with products, stock and metafields."),
+    "gift_cards": gettext_noop("Creates and disables gift cards."),
+    "locations": gettext_noop("Adds and edits the places that keep and ship stock."),
+    "customers": gettext_noop("Creates, edits, imports, merges and deletes customers, and sees their contact data."),
+    "export_customers": gettext_noop("Downloads files with customers, addresses and consent to marketing."),
+    "marketing": gettext_noop("Creates and edits marketing campaigns."),
+    "marketing_section": gettext_noop("Opens the pages about marketing."),
+    "themes": gettext_noop("Uploads, edits and publishes themes, and sees the scripts that apps add to the store."),
+    "pages": gettext_noop("Writes and publishes pages and blog articles, and moderates comments."),
+    "links": gettext_noop("Redirects old addresses of the online store to new ones."),
+    "domains": gettext_noop("Adds and removes the domains of the shop."),
+    "applications": gettext_noop("Installs and removes apps, and adds, tests and resumes webhooks."),
+    "view_private_apps": gettext_noop("Sees apps, what each app may access, and the beginnings of tokens."),
+    "edit_private_apps": gettext_noop("Registers apps, creates and revokes tokens, and changes what apps may access."),
+    "preferences": gettext_noop("Changes settings, policies, documents and metafields, and retries background jobs."),
+    "billing_application_charges": gettext_noop("Accepts or declines what apps charge the shop."),
+    "billing_charges": gettext_noop("Sees what the shop is charged."),
+    "billing_invoices_view": gettext_noop("Sees the invoices that the shop receives."),
+    "billing_payment_methods_view": gettext_noop("Sees how the shop pays its invoices."),
+    "platform_payments_accounts": gettext_noop("Sets up the payment providers that charge customers."),
+    "platform_payments_transfers": gettext_noop("Sees the money that payment providers paid out."),
+    "staff_management_create": gettext_noop("Invites staff members and gives them permissions."),
+    "staff_management_update": gettext_noop("Changes what other staff members may do."),
+    "staff_management_delete": gettext_noop("Removes staff members from this shop and ends their access."),
+    "staff_management_activation": gettext_noop("Stops staff members from logging in, or lets them log in again."),
+    "staff_audit_log_view": gettext_noop("Sees who changed what and when, for all of the shop."),
+}
+
 # Presets for common staff roles. A preset only fills in the form and is not stored.
 PRESETS: dict[str, tuple[str, ...]] = {
-    gettext_noop("Support"): ("orders", "customers"),
-    gettext_noop("Shipping"): ("orders", "edit_orders", "locations"),
-    gettext_noop("Editor"): ("pages", "links", "themes", "products"),
+    gettext_noop("Fulfillment"): ("orders", "edit_orders", "products:view", "locations:view"),
+    gettext_noop("Support"): ("orders", "customers", "products:view"),
+    gettext_noop("Content"): ("pages", "links", "themes", "products"),
+    gettext_noop("Accounting"): (
+        "dashboard",
+        "overviews",
+        "reports",
+        "orders:view",
+        "export_orders",
+        "customers:view",
+        "billing_charges",
+        "billing_invoices_view",
+        "billing_payment_methods_view",
+        "platform_payments_transfers",
+    ),
     gettext_noop("Developer"): ("applications", "view_private_apps", "edit_private_apps", "themes"),
     gettext_noop("Manager"): tuple(name for name in NAMES if not name.startswith(("billing_", "platform_"))),
     gettext_noop("Viewer"): tuple(f"{name}{VIEW_ONLY_SUFFIX}" for name in NAMES),

@@ -93,7 +93,13 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
         require_permission(request, ADD)
         by = as_staff_request(request).user
-        form = InviteForm(get_post_data(request), grantable=memberships.get_grantable_levels(by))
+        preset = request.POST.get("preset", "")
+        form = InviteForm(
+            None if preset else get_post_data(request),
+            grantable=memberships.get_grantable_levels(by),
+            preset=preset,
+            initial={name: request.POST.get(name, "") for name in InviteForm.text_fields},
+        )
         invited_users: list[User] = []
 
         def invite() -> HttpResponse:
@@ -101,7 +107,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
             invited_users.append(membership.user)
             return HttpResponseRedirect(self.url("changelist"))
 
-        if request.method == "POST" and form.is_valid():
+        if request.method == "POST" and not preset and form.is_valid():
             try:
                 response = submit_once_or_redirect(request, invite)
             except DomainError as error:
@@ -122,13 +128,16 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         editable = has_permission(request, CHANGE) and (
             by.is_superuser or not (membership.account_owner or membership.user_id == by.pk)
         )
+        preset = request.POST.get("preset", "")
         form = PermissionsForm(
-            get_post_data(request),
+            None if preset else get_post_data(request),
             current_levels=memberships.get_levels(membership),
             grantable=memberships.get_grantable_levels(by) if editable else {},
+            preset=preset if editable else "",
         )
         if request.method == "POST":
             require_permission(request, CHANGE)
+        if request.method == "POST" and not preset:
             if form.is_valid() and has_changed_since_render(request, *_get_displayed_values(membership)):
                 form.add_error(None, EDIT_CONFLICT)
             if form.is_valid() and self._save(request, membership, form):
@@ -141,6 +150,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
             form=form,
             seen=compute_fingerprint(*_get_displayed_values(membership)),
             editable=editable,
+            is_owner_checked="account_owner" in request.POST if preset else membership.account_owner,
             is_self=membership.user_id == by.pk,
             may_activate=has_permission(request, ACTIVATE) and membership.user_id != by.pk,
             may_remove=has_permission(request, DELETE) and membership.user_id != by.pk,
@@ -149,10 +159,13 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
 
     def _save(self, request: HttpRequest, membership: Membership, form: PermissionsForm) -> bool:
         by, now = as_staff_request(request).user, timezone.now()
+        # The page of an owner has no permissions to choose from, so the stored permissions are kept.
+        keeps_permissions = by.is_superuser and membership.account_owner
         try:
             if by.is_superuser:
                 memberships.set_owner(membership, owner=request.POST.get("account_owner") == "on", by=by, at=now)
-            memberships.change_permissions(membership, **form.service_kwargs, by=by, at=now)
+            if not keeps_permissions:
+                memberships.change_permissions(membership, **form.service_kwargs, by=by, at=now)
         except DomainError as error:
             add_domain_errors(form, error)
             return False
