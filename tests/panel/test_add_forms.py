@@ -24,6 +24,7 @@ OWN = {
     "content_storefile",
     "content_theme",
     "staff_membership",
+    "webhooks_subscription",
     "fulfillment_fulfillmentservice",
     # Their forms are tested in test_receipts.py and test_transfers.py.
     "inventory_stockreceipt",

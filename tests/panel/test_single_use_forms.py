@@ -17,8 +17,9 @@ from django.utils import timezone
 from apps.content.models import Blog, Policy, Redirect
 from apps.core.admin.forms import idempotency
 from apps.core.tenancy.models import SentForm, Shop
-from apps.core.tenancy.scope import all_shops_scope
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.core.types import Attrs
+from apps.shops.domain.app_installation import ensure_shop_app
 from apps.staff.domain import submitted_forms
 from tests.support import factories
 from tests.support.api_client import Response
@@ -42,6 +43,7 @@ OF_THEIR_OWN: dict[str, Callable[[int], str]] = {
     "application_id": "ABCDE12345.com.example.app{}".format,
     "key": "wash{}".format,
     "email": "new-{}@example.com".format,
+    "uri": "https://erp.example.com/{}".format,
 }
 NUMBERS = count(1)
 Target = tuple[object, ...]
@@ -96,6 +98,12 @@ def _subscription(shop: Shop) -> Target:
     return (make_subscription(factories.make_installation(shop, ()), address, topic="shop/update").pk,)
 
 
+def _own_app(shop: Shop) -> Target:
+    with shop_scope(shop):
+        ensure_shop_app(shop, at=timezone.now())
+    return ()
+
+
 def _picture() -> SimpleUploadedFile:
     return SimpleUploadedFile("a.png", PNG)
 
@@ -128,6 +136,9 @@ ACTIONS: dict[str, OnceForm] = {
     "images": OnceForm("catalog_product_images", {"files": _picture}, lambda _: (make_product().pk,)),
     "export": OnceForm("imports_exports_export_new", {"kind": "orders", "format": "csv"}),
     "import": OnceForm("imports_exports_import_upload", {"file": _orders}),
+    "webhook": OnceForm(
+        "webhooks_subscription_add", {"topic": "orders/create", "uri": "https://erp.example.com/"}, _own_app
+    ),
     "webhook's test": OnceForm("webhooks_subscription_change", {}, _subscription, "webhooks_subscription_test"),
 }
 

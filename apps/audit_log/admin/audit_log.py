@@ -30,6 +30,7 @@ from apps.core.events.topics import get_all_topics
 from apps.core.i18n import formats
 from apps.core.tenancy.actor_names import get_actor_name, get_staff_actor
 from apps.core.tenancy.models import Installation, Membership
+from apps.core.tenancy.models.apps import SHOP_APP_PREFIX
 from apps.core.tenancy.permissions import allow, grants
 from apps.core.tenancy.shop_owned import ShopOwned
 
@@ -83,7 +84,8 @@ class ActorFilter(SelectFilter):
         members = Membership.rows().select_related("user").order_by("user__first_name", "user__email")[:200]
         people = [(get_staff_actor(member.user), str(member.user)) for member in members]
         # Apps that were uninstalled also have events.
-        installations = Installation.rows().order_by("app__name", "app").values_list("app", "app__name").distinct()
+        others = Installation.rows().exclude(app__api_key__startswith=SHOP_APP_PREFIX)
+        installations = others.order_by("app__name", "app").values_list("app", "app__name").distinct()
         apps = [(f"app:{pk}", _("{name} (app)").format(name=name)) for pk, name in installations[:200]]
         return [*people, *apps, ("app:", _("Any app")), (SYSTEM, _("Backoffice"))]
 

@@ -22,6 +22,7 @@ from apps.core.admin.theme import attribute_column
 from apps.core.exceptions import DomainError
 from apps.core.i18n.formats import lowercase_label
 from apps.core.tenancy.models import App, Installation
+from apps.core.tenancy.models.apps import SHOP_APP_PREFIX
 from apps.fulfillment.admin.permissions import CHANGE_SERVICE, VIEW_SERVICE
 from apps.fulfillment.domain.services import changes, polling
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentService, Pull, PullAttempt
@@ -58,7 +59,8 @@ class ServiceForm(PanelForm[FulfillmentService]):
         """Set the choices of the app field. The app of an existing service cannot be changed."""
         if self.instance._state.adding:
             installed_app_ids = Installation.rows().filter(uninstalled_at=None).values("app_id")
-            apps = App.objects.filter(pk__in=installed_app_ids).order_by("name", "pk")
+            installed_apps = App.objects.filter(pk__in=installed_app_ids)
+            apps = installed_apps.exclude(api_key__startswith=SHOP_APP_PREFIX).order_by("name", "pk")
             self.set_choices("run_by", ((str(app.pk), app.name) for app in apps))
         elif "run_by" in self.fields:
             app = self.instance.app

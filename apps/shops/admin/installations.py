@@ -22,6 +22,7 @@ from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import attribute_column, display
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.models import AccessToken, App, Installation
+from apps.core.tenancy.models.apps import SHOP_APP_PREFIX
 from apps.shops.admin import charges, oauth_approval, purchases, scope_fields, tokens, uninstall_preview
 from apps.shops.domain import app_installation
 from apps.shops.domain import purchases as purchasing
@@ -30,6 +31,11 @@ from apps.shops.domain.tokens import issue_token, revoke_token, rotate_tokens
 from apps.shops.models import AppPurchase, RecurringCharge, ShopFeedback
 
 ADD_TOKEN, CHANGE, DELETE_TOKEN = "shops.add_accesstoken", "shops.change_installation", "shops.delete_accesstoken"
+
+
+def _exclude_shop_app(installations: QuerySet[Installation]) -> QuerySet[Installation]:
+    """Return the installed apps without the shop's own app, which has no page."""
+    return installations.filter(uninstalled_at=None).exclude(app__api_key__startswith=SHOP_APP_PREFIX)
 
 
 class _LastUse(TypedDict):
@@ -59,8 +65,11 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             .annotate(last=Max("last_used_at"))
             .values("last")
         )
-        queryset = super().get_queryset(request).filter(uninstalled_at=None).select_related("app")
-        return queryset.annotate(last_used_at=Subquery(last_use))
+        return (
+            _exclude_shop_app(super().get_queryset(request))
+            .select_related("app")
+            .annotate(last_used_at=Subquery(last_use))
+        )
 
     app_name = attribute_column("app.name", gettext_lazy("App"), ordering="app__name")
 
@@ -233,9 +242,15 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
     ) -> HttpResponse:
         title = _("{name} is installed").format(name=installation.app.name) if secret else _("New token")
         continue_url = self.url("change", installation.pk)
-        values: dict[str, str | bool] = {"token": token, "secret": secret, "no_token": not token}
         return tokens.render_secret_once(
-            self, request, title, continue_url=continue_url, app=installation.app, **values
+            self,
+            request,
+            title,
+            continue_url=continue_url,
+            app=installation.app,
+            token=token,
+            secret=secret,
+            no_token=not token,
         )
 
 
@@ -245,7 +260,7 @@ dashboard.cards.add(
         "extension",
         "shops.view_installation",
         Installation,
-        lambda _request: dashboard.Figure(Installation.rows().filter(uninstalled_at=None).count(), _("installed")),
+        lambda _request: dashboard.Figure(_exclude_shop_app(Installation.rows()).count(), _("installed")),
         order=60,
     )
 )

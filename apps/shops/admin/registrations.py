@@ -21,6 +21,7 @@ from apps.core.admin.staff_request import Context, as_staff_request
 from apps.core.admin.theme import display
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.models import App
+from apps.core.tenancy.models.apps import SHOP_APP_PREFIX
 from apps.core.tenancy.models.redirect_urls import check_redirect_urls
 from apps.shops.admin import oauth_approval, scope_fields
 from apps.shops.admin.tokens import OVERLAPS, render_secret_once
@@ -100,6 +101,7 @@ class AppAdmin(PanelAdmin[App]):
         installation_count = Count("installations", filter=Q(installations__uninstalled_at=None))
         return (
             App.objects.filter(visible, retired_at=None)
+            .exclude(api_key__startswith=SHOP_APP_PREFIX)
             .annotate(shops=installation_count)
             .order_by(*self.get_ordering(request))
         )

@@ -58,6 +58,7 @@ def render_secret_once(
     *,
     continue_url: str,
     app: App,
+    template: str = "panel/apps/token.html",
     **values: str | bool,
 ) -> HttpResponse:
     """Render the only response that contains a new token or secret.
@@ -66,7 +67,7 @@ def render_secret_once(
     201 and ``Content-Location`` mark the submission as successful. ``values`` contains ``token`` and ``secret``, if
     created, and ``no_token`` if no token was created.
     """
-    response = model_admin.page(request, "panel/apps/token.html", title, onward=continue_url, app=app, **values)
+    response = model_admin.page(request, template, title, onward=continue_url, app=app, **values)
     response.status_code = 201
     response["Content-Location"] = continue_url
     add_never_cache_headers(response)

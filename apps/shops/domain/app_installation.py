@@ -1,6 +1,11 @@
 """Create, install and uninstall apps.
 
 ``uninstall_app`` also runs the registered ``uninstall_cleaners``, in the same transaction.
+
+The shop's own app is an internal app that owns the webhooks that staff add, because a subscription always belongs to an
+installed app. Its secret signs the deliveries. The first such webhook creates the app. The app is in no list of apps,
+cannot get tokens or codes, and cannot be uninstalled or changed. Its API key contains the ID of the shop, so the unique
+key allows one such app for each shop.
 """
 
 import secrets
@@ -14,8 +19,9 @@ from apps.core.db.row_locks import refresh_for_update
 from apps.core.events.recording import record_event
 from apps.core.exceptions import AccessEnded, DomainError
 from apps.core.registry import Registry
-from apps.core.tenancy.access_scopes import UnknownScope, parse_scopes
+from apps.core.tenancy.access_scopes import SCOPES, UnknownScope, parse_scopes
 from apps.core.tenancy.models import AccessToken, App, Installation, Shop
+from apps.core.tenancy.models.apps import SHOP_APP_PREFIX
 from apps.core.tenancy.scope import shop_scope
 from apps.shops.domain.app_secrets import generate_secret
 from apps.shops.models import AuthorizationCode
@@ -24,6 +30,10 @@ from apps.shops.models import AuthorizationCode
 uninstall_cleaners = Registry[str, Callable[[Installation, datetime], None]]("uninstall cleaners")
 # Callbacks for new installations and changed scopes. They run in the shop scope and in the transaction of the change.
 grant_callbacks = Registry[str, Callable[[Installation], None]]("grant callbacks")
+
+_SHOP_APP_NAME = "Backoffice"
+# The shop's own app only receives webhooks, so it needs no scopes for writing.
+_SHOP_APP_SCOPES = sorted(scope for scope in SCOPES if scope.startswith("read_"))
 
 
 class ScopeUnknown(DomainError):
@@ -112,6 +122,32 @@ def _get_or_create_installation(app: App, shop: Shop, scopes: Sequence[str], at:
     if is_new and App.objects.filter(pk=app.pk).exclude(retired_at=None).exists():
         raise AppRetired(_("The app was deleted in the meantime."))
     return installation, is_new
+
+
+@transaction.atomic
+def ensure_shop_app(shop: Shop, *, at: datetime) -> Installation:
+    """Return the locked installation of the shop's own app, and create the app if the shop has none.
+
+    The installation gets scopes that a new release has added. Call this function in the shop's scope.
+    """
+    app, _is_new = App.objects.get_or_create(
+        api_key=f"{SHOP_APP_PREFIX}{shop.pk}",
+        defaults={
+            "name": _SHOP_APP_NAME,
+            "api_secret": generate_secret(),
+            "distribution": App.Distribution.PRIVATE,
+            "owner": shop,
+        },
+    )
+    if app.owner_id != shop.pk:
+        # The shop was deleted and imported again.
+        app.owner = shop
+        app.save(update_fields=["owner"])
+    installation, _is_new = _get_or_create_installation(app, shop, _SHOP_APP_SCOPES, at)
+    if installation.scopes != _SHOP_APP_SCOPES:
+        installation.scopes = _SHOP_APP_SCOPES
+        installation.save()
+    return installation
 
 
 def lock_active(app_id: int) -> None:

@@ -123,7 +123,7 @@ def check_authorization_request(
         OAuthError: The request is invalid.
     """
     app = App.objects.filter(api_key=client_id).first() if client_id.isascii() and "\0" not in client_id else None
-    if app is None:
+    if app is None or app.is_shop_app:
         raise OAuthError("invalid_client", _("No app has this client_id. Contact the app's developer."))
     _check_shop(app, shop)
     if not redirect_uri and len(app.redirect_urls) == 1:
@@ -213,7 +213,7 @@ def authenticate_app(client_id: str, client_secret: str, *, at: datetime) -> App
     """Return the app, or raise the same ``OAuthError`` for an unknown app and for a wrong secret."""
     is_wellformed = client_id.isascii() and "\0" not in client_id
     app = App.objects.filter(api_key=client_id).first() if is_wellformed and client_id else None
-    if app is None or not is_valid_secret(app, client_secret, at):
+    if app is None or app.is_shop_app or not is_valid_secret(app, client_secret, at):
         description = "The client_id or the client_secret is wrong. Check the app's page in the panel."
         raise OAuthError("invalid_client", description, status=401)
     return app

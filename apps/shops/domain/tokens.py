@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError
 from apps.core.tenancy.models import TOKEN_PREFIX, AccessToken, Installation, generate_token, hash_token
 from apps.core.tenancy.scope import shop_scope
 from apps.shops.domain.app_installation import NotInstalled
@@ -25,9 +26,12 @@ def issue_token(
 
     Raises:
         NotInstalled: The app was uninstalled.
+        DomainError: The app is the shop's own app.
     """
     if installation.uninstalled_at is not None:
         raise NotInstalled(_("The app is not installed."))
+    if installation.app.is_shop_app:
+        raise DomainError(_("This app only owns the webhooks of the shop. It can't have tokens."))
     token = generate_token()
     with shop_scope(installation.shop):
         row = AccessToken.objects.create(

@@ -21,6 +21,7 @@ from apps.core.admin.permissions import require_permission
 from apps.core.admin.staff_request import as_staff_request
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.models import App
+from apps.core.tenancy.models.apps import SHOP_APP_PREFIX
 from apps.webhooks.domain import app_config
 from apps.webhooks.domain.app_config import AppConfig, ConfigChanges
 from apps.webhooks.models import Subscription
@@ -92,7 +93,7 @@ def _get_managed_app(screen: PanelAdmin[Subscription], request: HttpRequest, app
     condition = Q(owner=screen.shop(request))
     if as_staff_request(request).user.is_superuser:
         condition |= Q(owner=None)
-    app = App.objects.filter(condition, pk=app_id).first()
+    app = App.objects.filter(condition, pk=app_id).exclude(api_key__startswith=SHOP_APP_PREFIX).first()
     if app is None:
         raise Http404(_("This shop doesn't manage this app."))
     return app

@@ -1,8 +1,9 @@
-"""Panel pages for webhook subscriptions: health, recent deliveries, and actions to test, pause or replay."""
+"""Panel pages for webhook subscriptions: forms, health, recent deliveries, and actions to test, pause or replay."""
 
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
+from typing import cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -13,25 +14,36 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
+from apps.core.admin.forms.error_display import add_domain_errors
+from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
+from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
 from apps.core.admin.forms.times import ShopDateTimeField
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import PanelAdmin, ReadOnlyAdminMixin
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.pages import dashboard
-from apps.core.admin.permissions import has_permission
-from apps.core.admin.staff_request import as_staff_request
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context, as_staff_request
 from apps.core.admin.theme import attribute_column, display
+from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
-from apps.core.i18n.messages import define_text
+from apps.core.i18n.messages import define_text, translate
 from apps.core.tenancy.scope import all_shops_scope
+from apps.shops.admin.tokens import OVERLAPS, render_secret_once
 from apps.shops.admin.uninstall_preview import uninstall_counts
+from apps.shops.domain import app_registration
 from apps.webhooks.admin import app_config
+from apps.webhooks.admin.staff_subscriptions import SubscriptionForm, get_displayed_values, require_staff_subscription
 from apps.webhooks.domain import delivery_tests, replay, topic_examples
 from apps.webhooks.domain import subscriptions as service
-from apps.webhooks.models import Delivery, Subscription
+from apps.webhooks.domain.engine.headers import get_signature_header
+from apps.webhooks.models import Attempt, Delivery, Health, Subscription
+from apps.webhooks.models.deliveries import get_error_label
 from apps.webhooks.models.subscriptions import decode_warnings
 
 VIEW_PERMISSION, CHANGE_PERMISSION = "webhooks.view_subscription", "webhooks.change_subscription"
+ADD_PERMISSION, DELETE_PERMISSION = "webhooks.add_subscription", "webhooks.delete_subscription"
+RESEND_PERMISSION = "webhooks.change_delivery"
 LATEST_DELIVERIES = 20
 _PAUSED = define_text("webhooks.paused", "Paused by staff.")
 # Larger counts are shown as "1,000 or more", because exact counts could require reading the whole log.
@@ -68,14 +80,15 @@ class RateLimitForm(forms.ModelForm[Subscription]):
 
 @admin.register(Subscription)
 class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
-    """Webhook subscriptions. Apps create and change them; staff can view, pause, test and replay them."""
+    """Webhook subscriptions of apps, which staff can view, pause, test and replay, and of staff, who can edit them."""
 
     menu = MenuItem("Apps", "webhook", 30, gettext_lazy("Webhooks"))
     search_terms = pgettext_lazy("search", "api, callback, event")
     intro = gettext_lazy(
-        "The webhook subscriptions of your apps and their delivery status. Each app manages its own subscriptions."
+        "Webhooks send the events of this shop to other systems. Each app manages its own webhooks. You can add "
+        "webhooks for your own systems."
     )
-    empty_text = gettext_lazy("No webhook subscriptions yet. Only apps can create webhook subscriptions.")
+    empty_text = gettext_lazy("No webhooks yet. Add a webhook to send events of this shop to another system.")
     list_before_template = "panel/webhooks/subscriptions.html"
     list_display = ("topic_name", "app_name", "address", "status", "delivered_at")
     mobile_hide_labels = ("app_name", "address")
@@ -86,6 +99,9 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     ordering = ("topic", "id")
     sortable_by = ()
     actions = None
+
+    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return has_permission(request, ADD_PERMISSION)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Subscription]:
         """Return all subscriptions that receive events of this shop, annotated with the results of their deliveries."""
@@ -118,6 +134,80 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         state = get_status_key(subscription)
         return state, str(_STATUSES[state][1])
 
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
+        require_permission(request, ADD_PERMISSION)
+        form = SubscriptionForm(get_post_data(request))
+
+        def create() -> HttpResponse:
+            shop, event = self.shop(request), self.event_kwargs(request)
+            subscription = service.create_staff_subscription(shop, form.values, **event)
+            self.message_user(request, _("Webhook added. Send a test to check the address."), messages.SUCCESS)
+            return HttpResponseRedirect(self.url("change", subscription.pk))
+
+        if request.method == "POST" and form.is_valid():
+            try:
+                return cast("HttpResponse", submit_once_or_redirect(request, create, keyed=True))
+            except DomainError as error:
+                add_domain_errors(form, error)
+        return self.page(request, "panel/webhooks/form.html", _("Add webhook"), form=form)
+
+    @row_view("edit/", CHANGE_PERMISSION)
+    def edit_view(self, request: HttpRequest, subscription: Subscription) -> HttpResponse:
+        require_staff_subscription(subscription)
+        form = SubscriptionForm(get_post_data(request), subscription=subscription)
+        displayed_values = get_displayed_values(subscription)
+        if request.method == "POST" and form.is_valid() and has_changed_since_render(request, *displayed_values):
+            form.add_error(None, EDIT_CONFLICT)
+        if request.method == "POST" and form.is_valid():
+            try:
+                service.update_subscription(subscription, form.values, **self.event_kwargs(request))
+            except DomainError as error:
+                add_domain_errors(form, error)
+            else:
+                self.message_user(request, _("Saved."), messages.SUCCESS)
+                return HttpResponseRedirect(self.url("change", subscription.pk))
+        return self.page(
+            request,
+            "panel/webhooks/form.html",
+            _("Edit webhook"),
+            original=subscription,
+            form=form,
+            seen=compute_fingerprint(*displayed_values),
+        )
+
+    @row_view("delete/", DELETE_PERMISSION, name="delete")
+    def remove_view(self, request: HttpRequest, subscription: Subscription) -> HttpResponse:
+        require_staff_subscription(subscription)
+        if request.method == "POST":
+            service.delete_subscription(subscription, **self.event_kwargs(request))
+            self.message_user(request, _("Webhook deleted."), messages.SUCCESS)
+            return HttpResponseRedirect(self.url("changelist"))
+        return self.page(request, "panel/webhooks/remove.html", _("Delete webhook"), original=subscription)
+
+    @row_view("secret/", CHANGE_PERMISSION, post_only=True, keyed=True)
+    def secret_view(self, request: HttpRequest, subscription: Subscription) -> HttpResponse:
+        """Show the secret that signs the webhooks of staff, or replace the secret and show the new one."""
+        require_staff_subscription(subscription)
+        app, onward = subscription.app, self.url("change", subscription.pk)
+        secret, title = app.api_secret, _("Signing secret")
+        if "overlap" in request.POST:
+            overlap = OVERLAPS.get(request.POST["overlap"])
+            if overlap is None:
+                self.message_user(request, _("Choose how long the old secret stays valid."), messages.ERROR)
+                return HttpResponseRedirect(onward)
+            title = _("New secret")
+            secret = app_registration.replace_secret(app, overlap=overlap, **self.event_kwargs(request))
+        return render_secret_once(
+            self,
+            request,
+            title,
+            continue_url=onward,
+            app=app,
+            template="panel/webhooks/secret.html",
+            secret=secret,
+            header=get_signature_header(),
+        )
+
     @row_view("change/", VIEW_PERMISSION, CHANGE_PERMISSION, name="change")
     def detail_view(
         self, request: HttpRequest, subscription: Subscription, pace: RateLimitForm | None = None
@@ -134,13 +224,18 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
             state=_STATUSES[get_status_key(subscription)],
             counts=[(state.label, _format_count(deliveries, state)) for state in Delivery.State],
             missing_since=undelivered.order_by("pk").values_list("triggered_at", flat=True).first(),
-            latest=deliveries.select_related("event").defer("event__payload").order_by("-pk")[:LATEST_DELIVERIES],
+            latest=_get_latest(deliveries),
+            last_error=_get_last_error(subscription),
             log=f"{reverse('admin:webhooks_delivery_changelist')}?subscription={subscription.pk}",
             trials=trials,
             tried_filter=request.GET.get("filter", subscription.filter),
             filter_error=filter_error,
             may_change=has_permission(request, CHANGE_PERMISSION),
             is_own=subscription.shop_id is not None,
+            is_staff_owned=subscription.app.is_shop_app,
+            may_delete=has_permission(request, DELETE_PERMISSION),
+            may_resend=has_permission(request, RESEND_PERMISSION),
+            header=get_signature_header(),
             pace=pace or RateLimitForm(instance=subscription),
             is_waiting=deliveries.filter(state=Delivery.State.DUE).exists(),
         )
@@ -226,6 +321,22 @@ def get_status_key(subscription: Subscription) -> str:
 def _last_finished_at(deliveries: QuerySet[Delivery], state: Delivery.State) -> Subquery:
     latest = deliveries.filter(state=state).order_by("-pk").values(moment=F("finished_at"))[:1]
     return Subquery(latest, output_field=DateTimeField())
+
+
+def _get_latest(deliveries: QuerySet[Delivery]) -> QuerySet[Delivery]:
+    """Return the latest deliveries with the response code of their last attempts."""
+    last_attempt = Attempt.rows().filter(delivery=OuterRef("pk")).order_by("-number", "-pk")
+    latest = deliveries.select_related("event").defer("event__payload").order_by("-pk")
+    return latest.annotate(response_code=Subquery(last_attempt.values("status")[:1]))[:LATEST_DELIVERIES]
+
+
+def _get_last_error(subscription: Subscription) -> str:
+    """Return the last error of a subscription that does not deliver, or an empty string."""
+    if subscription.state == Subscription.State.LIVE:
+        return ""
+    with all_shops_scope():
+        error = Health.objects.filter(subscription=subscription).values_list("last_error", flat=True).first() or ""
+    return get_error_label(translate(error))
 
 
 def _format_count(deliveries: QuerySet[Delivery], state: Delivery.State) -> str:

@@ -14,6 +14,7 @@ from apps.core.db.row_locks import refresh_for_update
 from apps.core.events.recording import compute_changes, record_event
 from apps.core.events.values import Changes
 from apps.core.exceptions import RowDeleted
+from apps.core.i18n.error_messages import NOT_IN_LIST
 from apps.core.i18n.messages import define_message
 from apps.core.models import TimestampedQuerySet
 from apps.core.tenancy.models import App, Installation, Shop
@@ -21,7 +22,7 @@ from apps.core.tenancy.scope import all_shops_scope
 from apps.core.tenancy.shops import lock_shop
 from apps.core.tenancy.subscriber_version import bump_subscriber_version, bump_subscriber_versions_of_app
 from apps.core.types import ReadOnlyAttrs
-from apps.shops.domain.app_installation import lock_active
+from apps.shops.domain.app_installation import ensure_shop_app, lock_active
 from apps.webhooks.domain import replay, topics
 from apps.webhooks.domain.engine import rate_limits
 from apps.webhooks.domain.engine.dispatcher.notify import notify_after_commit
@@ -77,6 +78,18 @@ def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, ac
     rate_limits.update_endpoint_limits(subscription.uri, subscription.shop_id)
     record_event("webhooks/create", subscription, actor=actor, at=at)
     return subscription
+
+
+@transaction.atomic
+def create_staff_subscription(shop: Shop, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Subscription:
+    """Create a subscription of the shop's own app for staff, like ``create_subscription``.
+
+    Raises:
+        SubscriptionRefused: Values are invalid; the error lists all problems by field.
+    """
+    if not topics.is_for_staff(str(values["topic"])):
+        raise SubscriptionRefused({"topic": [NOT_IN_LIST]})
+    return create_subscription(ensure_shop_app(shop, at=at), values, actor=actor, at=at)
 
 
 @transaction.atomic

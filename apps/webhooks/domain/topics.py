@@ -71,6 +71,10 @@ SHOP_REDACT = "shop/redact"
 COMPLIANCE_TOPICS = frozenset({"customers/data_request", "customers/redact", SHOP_REDACT})
 # Topics that an app still receives after it was uninstalled.
 TOPICS_AFTER_UNINSTALL = COMPLIANCE_TOPICS | {"app/uninstalled"}
+# The families of topics about an app's own installation, charges and listings, which the shop's own app never has.
+_APP_FAMILIES = frozenset(
+    {"app", "app_purchases_one_time", "app_subscriptions", "product_listings", "collection_listings"}
+)
 # Topics about an app installation. Only the installed app receives these events.
 INSTALLATION_TOPICS = frozenset({"app/uninstalled", "app/scopes_update", SHOP_REDACT})
 
@@ -81,6 +85,11 @@ def get_offered_topics() -> tuple[Topic, ...]:
 
 def is_offered(name: str) -> bool:
     return name in topics and name not in COMPLIANCE_TOPICS and topics[name].is_subscribable
+
+
+def is_for_staff(name: str) -> bool:
+    """Return True if staff can subscribe to a topic for the shop itself."""
+    return is_offered(name) and name.partition("/")[0] not in _APP_FAMILIES
 
 
 def get_missing_scope(name: str, granted: Collection[str]) -> str:

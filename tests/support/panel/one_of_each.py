@@ -11,6 +11,7 @@ from apps.imports_exports.models import Export, Import
 from apps.inventory.models import StockMovement
 from apps.metafields.domain.write import set_metafields
 from apps.shops.domain import app_installation
+from apps.webhooks.domain.subscriptions import create_staff_subscription
 from tests.support import factories
 from tests.support.factories import make_charge, make_purchase
 from tests.support.factories.catalog import make_custom, make_product, make_smart
@@ -41,6 +42,7 @@ from tests.support.factories.refunds import get_transaction, refund_amount
 from tests.support.files.images import make_plain_image
 from tests.support.webhooks import make_delivery
 
+WEBHOOK = {"topic": "orders/create", "uri": "https://erp.example.com/hooks", "api_version": "2026-10"}
 METAFIELD = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold"}
 
 # The arguments of a page's URL, by the kind of object that the page shows.
@@ -115,6 +117,7 @@ def make_one_of_each(shop: Shop) -> Things:
             "version": (draft.pk, version.pk),
             "payment_handler": (make_handler(config={"shop_id": f"s{shop.pk}"}).pk,),
             "subscription": (delivery.subscription_id,),
+            "staff_subscription": (create_staff_subscription(shop, WEBHOOK, actor="system", at=shop.created_at).pk,),
             "delivery": (delivery.pk,),
             "fulfillment_order": (work.pk,),
             "fulfillment_action": (work.pk, "hold"),

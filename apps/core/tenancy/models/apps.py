@@ -21,6 +21,8 @@ from apps.core.tenancy.models.redirect_urls import check_redirect_urls
 from apps.core.tenancy.shop_owned import ShopOwned
 
 TOKEN_PREFIX = "bko_"  # noqa: S105 - the public beginning of every token
+# The beginning of the API key of a shop's own app (``apps.shops.domain.app_installation``). Other keys are hexadecimal.
+SHOP_APP_PREFIX = "shop-"
 
 
 class App(Timestamped):
@@ -87,6 +89,11 @@ class App(Timestamped):
     def requested_scopes(self) -> list[str]:
         """Return the requested scopes. If there are none, each authorization request names the scopes."""
         return self.scopes or []
+
+    @property
+    def is_shop_app(self) -> bool:
+        """Return True for the internal app that owns the webhooks that staff of a shop add."""
+        return self.api_key.startswith(SHOP_APP_PREFIX)
 
 
 class Installation(ShopOwned):

@@ -47,7 +47,7 @@ class Command(BaseCommand):
             app__api_key=options["app"], shop__domain=options["shop"].lower(), uninstalled_at=None
         )
         installation = installations.select_related("shop", "app").first()
-        if installation is None:
+        if installation is None or installation.app.is_shop_app:
             raise CommandError(f"No app with the API key {options['app']} is installed in {options['shop']}")
         try:
             price = Decimal(options["price"])

@@ -37,6 +37,10 @@ def _names(brand: str) -> tuple[str, ...]:
     return tuple(f"X-{brand.capitalize()}-{word}" for word in (*words, "Sequence", "Name", "Redelivery"))
 
 
+def get_signature_header() -> str:
+    return _names(settings.BRAND)[1]
+
+
 def build_headers(claim: Claim, secrets: Sequence[str], timestamp: int) -> dict[str, str]:
     """Build the headers of an attempt at ``timestamp`` (in seconds since 1970). The app knows the first secret."""
     headers = build_signed_headers(

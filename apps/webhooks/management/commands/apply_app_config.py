@@ -45,7 +45,7 @@ class Command(BaseCommand):
         if options["create"]:
             self._create(configuration)
             return
-        if app is None:
+        if app is None or app.is_shop_app:
             raise CommandError(
                 f"No app has the key {key}." if key else "The file has no client_id. Pass the app's key with --app."
             )
