@@ -31,6 +31,7 @@ from apps.core.i18n.error_messages import larger_than
 from apps.core.i18n.messages import translate
 from apps.core.media.storage import StorageFailed
 from apps.core.tenancy.actor_names import get_actor_names
+from apps.core.tenancy.models import Shop
 
 VIEW_ASSET, CHANGE_ASSET = "content.view_asset", "content.change_asset"
 SEARCHED_FILES, SHOWN_HITS, LONGEST_LINE = 2000, 200, 200
@@ -46,6 +47,8 @@ _LANGUAGES = {
     ".xml": "html",
 }
 _IMAGE_SUFFIXES = (".png", ".gif", ".jpg", ".jpeg", ".webp", ".avif", ".svg", ".ico")
+# The preview of a file shows at most this many characters. The editor and the download have the complete file.
+MAX_PREVIEW = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +201,30 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         response.status_code = 409 if conflict else 422 if error else 404 if unknown else 200
         return response
 
+    @row_view("code/preview/", VIEW_ASSET, CHANGE_ASSET, name="preview")
+    def preview_view(self, request: HttpRequest, theme: Theme) -> HttpResponse:
+        """Show a file without the editor: an image, the beginning of a text, or why the file can't be shown."""
+        key = normalize_key(request.GET.get("key", ""))
+        if not key:
+            return HttpResponseRedirect(_get_editor_url(theme.pk))
+        asset = assets.get_asset(theme, key)
+        if asset is None:
+            raise Http404(_("The theme has no file named {key}.").format(key=key))
+        picture, saved = get_image_path(theme.shop, asset), _read_current(asset)
+        return self.page(
+            request,
+            "panel/themes/preview.html",
+            _("Preview of {key}").format(key=key),
+            original=theme,
+            asset=asset,
+            picture=picture,
+            text=None if saved.text is None else saved.text[:MAX_PREVIEW],
+            is_cut=saved.text is not None and len(saved.text) > MAX_PREVIEW,
+            lost=saved.lost,
+            content_type=get_media_type(key),
+            back=_get_editor_url(theme.pk, key),
+        )
+
     @row_view("code/delete/", CHANGE_ASSET, post_only=True)
     def delete_file_view(self, request: HttpRequest, theme: Theme) -> HttpResponse:
         key = request.POST.get("key", "")
@@ -267,7 +294,7 @@ def _get_content_context(
         "theirs": saved.text if conflict else None,
         "language": get_editor_language(key),
         "content_type": get_media_type(key) if key else "",
-        "picture": _get_image_path(theme, asset) if asset else "",
+        "picture": get_image_path(theme.shop, asset) if asset else "",
         "deletable": asset is not None and key != LAYOUT,
     }
 
@@ -281,8 +308,9 @@ def _get_history_context(theme: Theme, key: str, asset: Asset | None) -> Context
     }
 
 
-def _get_image_path(theme: Theme, asset: Asset) -> str:
-    url = get_asset_url(theme.shop, theme.pk, asset.key, asset.content.md5)
+def get_image_path(shop: Shop, asset: Asset) -> str:
+    """Return the path of an image in the theme, or an empty string for other files."""
+    url = get_asset_url(shop, asset.theme_id, asset.key, asset.content.md5)
     if url is None or not asset.key.lower().endswith(_IMAGE_SUFFIXES):
         return ""
     return get_local_path(url)

@@ -19,11 +19,12 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.content.admin.theme_editor import ThemeEditorPages
+from apps.content.admin.theme_editor import ThemeEditorPages, get_image_path
 from apps.content.domain import blob_store, theme_extraction, themes
 from apps.content.domain.script_tags import is_vintage
 from apps.content.domain.theme_archive import DEFAULT_LIMITS
-from apps.content.models import Theme
+from apps.content.domain.theme_files.screenshots import find_screenshots
+from apps.content.models import Asset, Theme
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import submit_once_or_redirect
 from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
@@ -125,21 +126,23 @@ class ThemeAdmin(ThemeEditorPages):
         rows = sorted(
             self.get_queryset(request), key=lambda theme: (theme.role != Theme.Role.MAIN, theme.name, theme.pk)
         )
+        screenshots = find_screenshots([theme.pk for theme in rows])
         return self.page(
             request,
             "panel/themes/list.html",
             _("Themes"),
-            cards=[self._card(request, theme, len(rows)) for theme in rows],
+            cards=[self._card(request, theme, len(rows), screenshots.get(theme.pk)) for theme in rows],
             count=len(rows),
             limit=themes.MAX_THEMES,
             may_add=has_permission(request, ADD),
             full=len(rows) >= themes.MAX_THEMES,
         )
 
-    def _card(self, request: HttpRequest, theme: Theme, count: int) -> Context:
+    def _card(self, request: HttpRequest, theme: Theme, count: int, screenshot: Asset | None) -> Context:
         job = _get_job(theme) if theme.processing else None
         return {
             "theme": theme,
+            "screenshot": get_image_path(self.shop(request), screenshot) if screenshot else "",
             "kind": _get_badge(theme),
             "job": job,
             "waits": find_stall(job),
@@ -154,7 +157,7 @@ class ThemeAdmin(ThemeEditorPages):
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
         require_permission(request, ADD)
-        form = ThemeForm(request.POST or None, request.FILES or None)
+        form = ThemeForm(request.POST or None, request.FILES or None, initial={"name": request.GET.get("name", "")})
         if request.method == "POST" and form.is_valid():
             try:
                 return cast(
@@ -190,6 +193,7 @@ class ThemeAdmin(ThemeEditorPages):
                 self.message_user(request, _("Theme renamed to {theme}.").format(theme=theme), messages.SUCCESS)
                 return HttpResponseRedirect(self.url("changelist"))
         may_change = has_permission(request, CHANGE)
+        screenshot = find_screenshots([theme.pk]).get(theme.pk)
         form.fields["name"].disabled = not may_change
         return self.page(
             request,
@@ -198,7 +202,9 @@ class ThemeAdmin(ThemeEditorPages):
             original=theme,
             form=form,
             seen=compute_fingerprint(theme.name),
+            screenshot=get_image_path(self.shop(request), screenshot) if screenshot else "",
             may_change=may_change,
+            may_add=has_permission(request, ADD),
             problems=_split_messages(theme.failure),
             notes=_split_messages(theme.notes),
         )

@@ -30,6 +30,7 @@ from apps.core.jobs.metrics import Stall, find_active_job, find_stall
 from apps.core.sanitizing import SafeCsvWriter
 from apps.core.types import Attrs
 from apps.imports_exports.admin.forms import UploadForm
+from apps.imports_exports.admin.outcomes import describe_outcome, find_corrected_import
 from apps.imports_exports.admin.result_display import add_labels_and_links, display_rows
 from apps.imports_exports.domain import imports, saved_mappings
 from apps.imports_exports.domain.column_mapping import ColumnMapping, suggest_columns
@@ -83,8 +84,8 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
 
     @extra_view("upload/", IMPORT, keyed=True)
     def upload_view(self, request: HttpRequest) -> HttpResponse:
-        """Save an uploaded file and enqueue its validation."""
-        form = UploadForm(get_post_data(request), request.FILES or None)
+        """Save an uploaded file and enqueue its validation. A corrected file keeps the mapping of the import."""
+        form, corrected = UploadForm(get_post_data(request), request.FILES or None), find_corrected_import(request)
         if request.method == "POST" and form.is_valid():
             actor, file = self.actor(request), form.cleaned_data["file"]
             try:
@@ -92,10 +93,14 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
             except DomainError as error:
                 form.add_error("file", format_errors(error))
             else:
+                if corrected is not None and not imports.keep_mapping(import_job, corrected):
+                    text = _("The file has other columns, so the column mapping of {name} was not kept.")
+                    self.message_user(request, text.format(name=corrected), messages.WARNING)
                 imports.enqueue_validation(import_job, actor=actor)
                 return HttpResponseRedirect(self.url("change", import_job.pk))
         kinds, title = _get_allowed_resources(request), _("Import a file")
         context = {"form": form, "button": _("Upload and validate"), "multipart": True, "kinds": kinds}
+        context["corrected"] = corrected
         return self.page(request, "panel/imports_exports/upload.html", title, **context)
 
     @extra_view("sample/", IMPORT)
@@ -119,6 +124,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         importer = get_importers().get(_get_first_resource(import_job))
         is_confirmable = has_permission(request, IMPORT) and import_job.state == Import.State.CHECKED
         counts = import_job.counts if is_preview else dict(rows.order_by().values_list("fate").annotate(Count("pk")))
+        failures = display_rows(rows.filter(fate=RESULTS.FAILED)[:MAX_SHOWN_RESULTS])
         return self.page(
             request,
             "panel/imports_exports/import.html",
@@ -130,7 +136,9 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
             foreseen=_describe_counts(counts),
             following=importer.computed_columns if importer else (),
             to_import=counts.get(RESULTS.NEW, 0) + counts.get(RESULTS.CHANGED, 0),
-            failures=display_rows(rows.filter(fate=RESULTS.FAILED)[:MAX_SHOWN_RESULTS]),
+            failures=failures,
+            outcome=describe_outcome(import_job, counts, failures, is_preview=is_preview),
+            may_upload=has_permission(request, IMPORT),
             preview=display_rows(add_labels_and_links(previewed, request)),
             notes=display_rows(add_labels_and_links(noted, request)),
             has_redirects=has_changed_paths(import_job),

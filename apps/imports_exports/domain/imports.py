@@ -154,6 +154,28 @@ def get_file_columns(import_job: Import) -> dict[str, list[str]]:
         return read_columns(file, import_job)
 
 
+def keep_mapping(import_job: Import, corrected: Import) -> bool:
+    """Give a new import the column mapping of the import that its file corrects.
+
+    Call this function before the validation. Return False if the file lacks a mapped column. A file that can't be read
+    keeps no mapping either, and the validation reports the reason.
+    """
+    if corrected.mapping is None:
+        return True
+    if not import_job.has_table:
+        return False
+    try:
+        with default_storage.open(import_job.path) as file:
+            columns = read_columns(file, import_job)
+    except (UnreadableFile, FileNotFoundError):
+        return False
+    if not set(corrected.mapping["columns"]) <= set(columns):
+        return False
+    import_job.mapping = corrected.mapping
+    Import.objects.filter(pk=import_job.pk).update(mapping=corrected.mapping)
+    return True
+
+
 def get_special_cells(import_job: Import) -> list[str]:
     """Return cells that show if a guessed encoding is right. Return an empty list if the file can't be read."""
     try:

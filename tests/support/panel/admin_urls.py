@@ -73,6 +73,8 @@ ROWS = (
     ("content_theme", "change history delete publish download code", "themes", "theme", 200),
     ("content_theme", "duplicate retry delete_file", "themes", "theme", 405),
     ("content_theme", "version", "themes", "version", 200),
+    # The request names no file.
+    ("content_theme", "preview", "themes", "theme", 302),
     ("content_mobileplatformapplication", "changelist add", "preferences", "", 200),
     ("content_mobileplatformapplication", "change history delete", "preferences", "mobile", 200),
     ("inventory_location", "changelist", "locations products", "", 200),
