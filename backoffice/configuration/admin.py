@@ -39,7 +39,6 @@ UNFOLD: dict[str, Any] = {
     "STYLES": [_static_url("panel.css")],
     "SCRIPTS": [
         _script_texts_url,
-        _static_url("session.js"),
         _static_url("panel.js"),
         _static_url("palette.js"),
         _static_url("notifications.js"),

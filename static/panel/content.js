@@ -29,7 +29,7 @@
   // between tabs without losing changes.
   const openTabs = (nav) => {
     const { tabs: theme, tab: current } = nav.dataset;
-    // The key contains the user's ID, so that panel/session.js can delete the entries of other users.
+    // The key contains the user's ID, so that panel/panel.js can delete the entries of other users.
     const place = `code:${document.getElementById("session").dataset.person}:${theme}`;
     const form = document.querySelector("form[data-guard]");
     const area = form?.querySelector("textarea[data-editor]");

@@ -2,9 +2,10 @@
 // share the response with the other tabs. Hidden tabs only poll if the user wants sounds or browser notifications.
 document.addEventListener("DOMContentLoaded", () => {
   "use strict";
-  const part = document.getElementById("notifications");
+  const part = document.getElementById("unseen-notifications");
   const session = document.getElementById("session");
   if (!part || !session) return;
+  const DELAY = 1000;
   const PAUSE = 30000;
   const LONGEST_PAUSE = 300000;
   const PATIENCE = 10000;
@@ -194,5 +195,6 @@ document.addEventListener("DOMContentLoaded", () => {
   document.getElementById("logout-form")?.addEventListener("submit", stop);
   state = read() ?? state;
   show();
-  start();
+  // Let the page load first.
+  setTimeout(start, DELAY);
 });

@@ -80,8 +80,10 @@ def test_nightly_check_runs_once_each_night(zone: ZoneInfo, eve: tuple[int, int,
     with time_machine.travel(noon.astimezone(zone), tick=False) as clock:
         ran = list(ScriptedScheduler(NIGHT, clock).run(4 * 24 * 12, by=5 * MINUTE))
 
-    nights = [noon.replace(hour=3, minute=40) + timedelta(days=day) for day in range(1, 5)]
-    assert [timedelta() <= at - night < 5 * MINUTE for at, night in zip(ran, nights, strict=True)] == [True] * 4
+    nights = [noon.replace(hour=3) + timedelta(days=day) for day in range(1, 5)]
+    times = [at - night for at, night in zip(ran, nights, strict=True)]
+    assert [timedelta() <= time < timedelta(hours=2) for time in times] == [True] * 4
+    assert max(times) - min(times) < 5 * MINUTE
 
 
 @in_zones
@@ -95,7 +97,7 @@ def test_housekeeping_runs_each_hour(zone: ZoneInfo, eve: tuple[int, int, int]) 
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-@pytest.mark.parametrize("at", [(3, 0), (3, 30), (3, 50)], ids=["before", "just before", "after"])
+@pytest.mark.parametrize("at", [(3, 0), (3, 20), (3, 40)], ids=["before", "just before", "after"])
 def test_clock_changes_neither_double_nor_skip_nightly_tasks(hours: int, at: tuple[int, int]) -> None:
     with time_machine.travel(datetime(2026, 5, 4, 2, 30, tzinfo=UTC), tick=False) as clock:
         beat = ScriptedScheduler(NIGHT, clock)

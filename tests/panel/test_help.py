@@ -33,6 +33,8 @@ def test_the_guide_is_there_for_everybody_with_its_pictures_and_links(panel: Pan
     sections = dict(response.context["guide"].sections)
     assert sections
     assert [anchor for anchor in sections if f'id="{anchor}"' not in guide] == []
+    ids = re.findall(r'\sid="([^"]+)"', page)
+    assert sorted({anchor for anchor in ids if ids.count(anchor) > 1}) == []
     for address in re.findall(r'src="([^"]+\.png)"', guide):
         picture = panel.http.get(address)
         assert picture.status_code == 200, address

@@ -193,7 +193,7 @@ def test_events_that_lost_their_changes_say_less(order_client: Panel, in_shop: S
     moved = FulfillmentOrder.objects.get(assigned_location=depot)
     order_client.forge(ACT, moved.pk, "hold", reason="other", **build_unit_fields(moved, 2))
     with allow_redaction():
-        Event.objects.filter(subject_id=moved.pk).update(changes={})
+        Event.objects.filter(subject_type=moved._meta.label_lower, subject_id=moved.pk).update(changes={})
 
     work = f"fulfillment order no. {moved.pk}"
     assert [text for _, text in get_timeline(order_client, row.order_id)][:2] == [
