@@ -1,5 +1,4 @@
 import pytest
-from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,6 +6,7 @@ from apps.catalog.models import Collection, Product, Variant
 from apps.core.db.case_folding import casefold_text
 from apps.core.tenancy.models import Shop
 from tests.support.api_client import ApiClient, Response, get_errors
+from tests.support.databases.statistics import collect_statistics
 from tests.support.factories.catalog import make_product, make_smart
 
 RULE = {"column": "title", "relation": "contains", "condition": "mug"}
@@ -214,8 +214,7 @@ def test_text_rules_read_the_index_of_the_folded_copy(in_shop: Shop) -> None:
         Product(shop=in_shop, title=name, vendor=name, product_type=name, handle=name)
         for name in (f"name-{number}" for number in range(1000))
     )
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE catalog_product")
+    collect_statistics()
 
     for column, index in (("title_key", "title"), ("vendor_key", "vendor"), ("product_type_key", "type")):
         plan = Product.objects.filter(**{column: "ÄPFEL"}).order_by().explain()

@@ -5,7 +5,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.core.db import planner_statistics, sort_tables
+from apps.core.db import sort_tables
 from apps.core.rest.reading.keyset_pagination import filter_any_by_cursor, filter_by_cursor, parse_order
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
@@ -15,7 +15,7 @@ from apps.customers.domain.search_columns import rebuild_search_columns
 from apps.customers.domain.search_fields import ORDERS, SEARCH
 from apps.customers.models import Address, Customer
 from tests.support import services
-from tests.support.databases.statistics import forget_statistics
+from tests.support.databases.statistics import collect_statistics, forget_statistics
 from tests.support.factories.customers import NOON
 from tests.support.types import JsonObject
 
@@ -47,7 +47,7 @@ def add_crowd(shop: Shop) -> None:
             rebuild_search_columns(row, [address])
         customers = zip(Customer.objects.bulk_create(rows, batch_size=2000), addresses, strict=True)
         Address.objects.bulk_create((Address(shop=shop, customer=row, **a) for row, a in customers), batch_size=2000)
-        planner_statistics.analyze_tables()
+        collect_statistics()
 
 
 pytestmark = pytest.mark.shop_with(fill=add_crowd)
@@ -55,12 +55,6 @@ pytestmark = pytest.mark.shop_with(fill=add_crowd)
 
 def explain_query(queryset: Any) -> str:
     return str(queryset.explain())
-
-
-def index_pending_words() -> None:
-    """Index the new words, which PostgreSQL keeps in a pending list until VACUUM."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT gin_clean_pending_list('customers_words_search'::regclass)")
 
 
 def search_customers(shop: Shop, query: str, order: str = "last_order_date desc") -> Any:
@@ -75,7 +69,6 @@ def test_searches_on_postgresql_read_the_trigram_indexes(shop: Shop) -> None:
     texts = ["person01234", "email:person01234", "first_name:First01234", "tag:tag123", "note:word333", "city:City123"]
 
     with shop_scope(shop):
-        index_pending_words()
         query_plans = {query: explain_query(search_customers(shop, query)) for query in texts}
         with CaptureQueriesContext(connection) as queries:
             query_plan = explain_query(search_customers(shop, "email:person01234@mail34.example"))
@@ -111,7 +104,6 @@ def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(sho
     }
 
     with shop_scope(shop):
-        index_pending_words()
         with connection.cursor() as cursor:
             # With so few rows, the planner might read the customers with a sequential scan. Only the search for
             # matching ids matters here.
@@ -167,7 +159,6 @@ def test_the_palette_search_reads_newest_rows_or_the_index_by_frequency(shop: Sh
 
     with shop_scope(shop):
         newest = Customer.rows().order_by("-pk").values_list("pk", flat=True)
-        index_pending_words()
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_seqscan = off")
         met, many_rows = explain_search("example person0")

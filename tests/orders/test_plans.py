@@ -14,6 +14,7 @@ from apps.customers.models import Customer
 from apps.orders.api.views import OrderFilter
 from apps.orders.models import Order
 from tests.support import services
+from tests.support.databases.statistics import collect_statistics
 
 ROWS = 6_000
 # Two weeks after the first order. The range is so narrow that reading the whole list would be slower.
@@ -48,7 +49,7 @@ def add_crowd(shop: Shop) -> None:
             ],
             batch_size=1000,
         )
-        planner_statistics.analyze_tables()
+        collect_statistics()
 
 
 pytestmark = [pytest.mark.shop_with(fill=add_crowd), pytest.mark.usefixtures("in_shop")]

@@ -6,6 +6,7 @@ from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
 from benchmarks.fulfillment_queue import fill_orders
+from tests.support.databases.statistics import collect_statistics
 from tests.support.panel.client import Panel
 from tests.support.subtests import Subtests
 
@@ -17,6 +18,7 @@ PLACES: dict[str, tuple[int, int]] = {}
 def add_work(shop: Shop) -> None:
     with shop_scope(shop):
         PLACES["first, second"] = fill_orders(shop, ROWS)
+        collect_statistics()
 
 
 pytestmark = [pytest.mark.postgres, pytest.mark.shop_with(fill=add_work)]

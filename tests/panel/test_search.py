@@ -9,7 +9,6 @@ from apps.catalog.admin.search import search_products as of_products
 from apps.catalog.models import Product, ProductTag, Variant
 from apps.core.admin.lists import search
 from apps.core.admin.lists.search import search_rows
-from apps.core.db import planner_statistics
 from apps.core.events.models import Event
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
@@ -20,6 +19,7 @@ from apps.metafields.models import Metafield
 from apps.orders.admin.search import MatchingCustomers
 from apps.orders.admin.search import find_orders as of_orders
 from apps.orders.models import LineItem, Order, Transaction
+from tests.support.databases.statistics import collect_statistics
 from tests.support.factories.catalog import make_image, make_product
 from tests.support.factories.customers import make_customer
 from tests.support.factories.inventory import get_first_location, set_stock
@@ -71,9 +71,10 @@ def fill_products(shop: Shop) -> None:
     with shop_scope(shop):
         create_products(shop)
         Event.objects.bulk_create(
-            Event(subject_id=n, subject_label=f"#{n + 1000}", actor=f"staff:{n % 200}", **values) for n in range(ROWS)
+            Event(subject_id=n, subject_label=f"#{n + 1000}", actor=f"staff:{n % 200 if n % 2 else 7}", **values)
+            for n in range(ROWS)
         )
-        planner_statistics.analyze_tables()
+        collect_statistics()
 
 
 @pytest.mark.postgres
@@ -87,11 +88,6 @@ def test_each_column_is_asked_by_its_own_index(admin_client_with: PanelWith) -> 
         "catalog_variant_title_beginnings": (Variant, ("title_key__startswith",), "form s05678"),
     }
 
-    with connection.cursor() as cursor:
-        # PostgreSQL keeps new GIN index entries in a pending list until VACUUM, which makes the index look expensive.
-        for index in ("events_event_label_parts", "catalog_product_title_parts"):
-            cursor.execute(f"SELECT gin_clean_pending_list('{index}'::regclass)")
-
     for index, (model, lookups, text) in expected.items():
         rows = search_rows(model.objects.all(), lookups, f'"{text}"', limit=100)
         query_plan = rows.explain()
@@ -99,7 +95,7 @@ def test_each_column_is_asked_by_its_own_index(admin_client_with: PanelWith) -> 
         assert index in query_plan, query_plan
     with CaptureQueriesContext(connection) as queries:
         admin_client_with("staff_audit_log_view").get("events_event_changelist", who="staff:7")
-    (page,) = (
+    page = next(
         query["sql"] for query in queries if 'FROM "events_event"' in query["sql"] and "LIMIT 500" in query["sql"]
     )
     with connection.cursor() as cursor:
@@ -298,9 +294,7 @@ def fill_all(shop: Shop) -> None:
         Transaction.objects.bulk_create(
             Transaction(order=order, authorization=f"ch_{order.number}", **sale) for order in orders
         )
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT gin_clean_pending_list('orders_order_tag_parts'::regclass)")
-        planner_statistics.analyze_tables()
+        collect_statistics()
 
 
 def test_frequent_tags_find_newest_orders(

@@ -9,7 +9,6 @@ from pytest_django import DjangoAssertNumQueries
 
 from apps.catalog.admin.search import suggest_titles
 from apps.catalog.models import Product
-from apps.core.db import planner_statistics
 from apps.core.search_query.similarity import MAX_WORD_LENGTH
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
@@ -20,6 +19,7 @@ from apps.orders.admin.number_search import find_by_number
 from apps.orders.models import Order, OrderCounter
 from apps.refunds.models import Refund
 from tests.support import services
+from tests.support.databases.statistics import collect_statistics
 from tests.support.factories.catalog import make_product
 from tests.support.factories.customers import make_customer
 from tests.support.factories.fulfillment import make_fulfillment_order
@@ -226,11 +226,7 @@ def add_crowd(shop: Shop) -> None:
             batch_size=1_000,
         )
         OrderCounter.objects.create(shop=shop, last_number=ROWS)
-        if services.is_postgres():
-            with connection.cursor() as cursor:
-                for index in ("customers_words_search", "catalog_product_title_parts", "orders_order_name_parts"):
-                    cursor.execute(f"SELECT gin_clean_pending_list('{index}'::regclass)")
-        planner_statistics.analyze_tables()
+        collect_statistics()
 
 
 def explain_statements(captured: CaptureQueriesContext) -> str:

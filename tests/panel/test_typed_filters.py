@@ -4,7 +4,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.db.models import F
 
 from apps.catalog.admin.filters import PriceFilter, VariantProductFilter
@@ -18,6 +17,7 @@ from apps.inventory.models import InventoryItem
 from apps.orders.admin.changelist import ChannelFilter, TagFilter
 from apps.orders.models import Order
 from tests.support.api_client import Response
+from tests.support.databases.statistics import collect_statistics
 from tests.support.factories.catalog import make_product
 from tests.support.factories.customers import make_customer
 from tests.support.factories.inventory import get_first_location, set_stock
@@ -161,9 +161,7 @@ def test_channels_and_tags_have_their_indexes(shop: Shop) -> None:
         Order(shop=shop, number=n, name=f"#{n}", tags=f"t-{n}, all", source_name=f"from {n}", **money)
         for n in range(3_000)
     )
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT gin_clean_pending_list('orders_order_by_tag'::regclass)")
-        cursor.execute("ANALYZE orders_order")
+    collect_statistics()
     newest = Order.rows().order_by("-pk")
     parameters: Attrs = {"request": None, "model": Order, "model_admin": None}
     by_channel = ChannelFilter(params={}, **parameters).filter_rows(newest, ["From 7"])

@@ -15,6 +15,7 @@ from benchmarks import copies
 from benchmarks.million import plans
 from tests.support import factories
 from tests.support.api_client import ApiClient
+from tests.support.databases.statistics import collect_statistics
 
 pytestmark = pytest.mark.postgres
 MIN_STATEMENTS = 50
@@ -36,7 +37,7 @@ def compare_plans(shop: Shop, originals: Originals, layout: str, rows: int) -> l
     """Multiply the rows, send the requests, and compare the plans of the statements that they prepare."""
     client = plans.create_client(originals.token)
     copies.copy_rows(shop.pk, 1, rows, shop_offset=plans.LAYOUTS[layout])
-    copies.analyze_copies()
+    collect_statistics()
     with plans.record_prepared_statements() as statements:
         assert plans.send_requests(client, shop.pk, originals.ids) == []
     return plans.compare_plans(statements)

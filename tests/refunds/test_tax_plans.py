@@ -7,7 +7,6 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.core.db import planner_statistics
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.orders.models import Order
@@ -15,6 +14,7 @@ from apps.refunds.domain import tax_report
 from apps.refunds.domain.refund_report import RefundReportRange
 from apps.refunds.domain.tax_report import TaxAmounts
 from apps.refunds.models import Refund
+from tests.support.databases.statistics import collect_statistics
 
 ROWS = 6_000
 START = datetime(2015, 1, 1, tzinfo=UTC)
@@ -46,7 +46,7 @@ def add_crowd(shop: Shop) -> None:
             ],
             batch_size=1000,
         )
-        planner_statistics.analyze_tables()
+        collect_statistics()
 
 
 pytestmark = [pytest.mark.shop_with(fill=add_crowd), pytest.mark.usefixtures("in_shop")]

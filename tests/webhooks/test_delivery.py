@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from apps.content.domain.blogs import create_blog, update_blog
-from apps.core.db import id_sequences, planner_statistics
+from apps.core.db import id_sequences
 from apps.core.db.id_sequences import RANGE_SIZE
 from apps.core.events.models import Event
 from apps.core.jobs import queue
@@ -27,6 +27,7 @@ from apps.webhooks.domain.engine.fan_out import create_deliveries
 from apps.webhooks.domain.engine.retry_policy import RETRY_SECONDS
 from apps.webhooks.models import Attempt, Delivery, Health, Payload, Pending, Subscription
 from tests.support import factories, services
+from tests.support.databases.statistics import collect_statistics
 from tests.support.timing import wait_until
 from tests.support.webhooks import create_blogs, make_due_again, make_subscription, run_dispatchers, wait_until_settled
 
@@ -494,7 +495,7 @@ def test_retention_clears_old_events(shop: Shop, installation: Installation, mon
         events += [Event(**common, group=uuid.uuid4(), created_at=at, payload={"2026-10": {}}) for at in times]
         rendered = Event.objects.bulk_create(events)[3000:]
         Pending.objects.create(shop=shop, event=rendered[1])
-        planner_statistics.analyze_tables()
+        collect_statistics()
         with CaptureQueriesContext(connection) as queries:
             retention.delete_expired_rows(now)
         holding = {*Event.objects.filter(payload__isnull=False).values_list("pk", flat=True)}

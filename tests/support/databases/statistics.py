@@ -1,10 +1,13 @@
 """PostgreSQL's statistics and the pages of deleted rows, on which query plans depend in addition to the rows.
 
 Rolling back a test restores neither. A test of query plans therefore fills the shared shop (``shop_with``), which first
-calls ``vacuum_tables``, and collects statistics. A test that cannot do so forgets the statistics.
+calls ``vacuum_tables``, and ends with ``collect_statistics``. A test that cannot do so forgets the statistics.
 """
 
+from django.db import connection
 from django.db.backends.utils import CursorWrapper
+
+from apps.core.db import planner_statistics
 
 _TABLES_SQL = "SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')"
 
@@ -21,6 +24,25 @@ def vacuum_tables(cursor: CursorWrapper) -> None:
     cursor.execute(f"SELECT oid::regclass::text FROM pg_class WHERE oid IN ({_TABLES_SQL}) AND relkind = 'r'")
     cursor.execute(f"VACUUM (SKIP_LOCKED) {', '.join(name for (name,) in cursor.fetchall())}")
     forget_statistics(cursor)
+
+
+def collect_statistics() -> None:
+    """Collect the statistics of all tables. On PostgreSQL, first rebuild all indexes with rows.
+
+    The planner counts an index's pages. Only a rebuild removes the pages that tests have filled and rolled back. It
+    also indexes the rows that a GIN index keeps in a pending list until VACUUM.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # Pending checks of constraints prevent a rebuild.
+            cursor.execute(
+                f"SELECT DISTINCT indrelid::regclass::text FROM pg_index WHERE indrelid IN ({_TABLES_SQL})"
+                " AND pg_relation_size(indexrelid) > 2 * 8192"
+            )
+            for (name,) in cursor.fetchall():
+                cursor.execute(f"REINDEX TABLE {name}")
+            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+    planner_statistics.analyze_tables()
 
 
 def forget_statistics(cursor: CursorWrapper) -> None:

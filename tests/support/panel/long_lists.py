@@ -6,12 +6,12 @@ from decimal import Decimal
 from django.utils import timezone
 
 from apps.catalog.models import Product, Variant
-from apps.core.db import planner_statistics
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Customer
 from apps.inventory.models import InventoryItem, InventoryLevel
 from apps.orders.models import Order
+from tests.support.databases.statistics import collect_statistics
 from tests.support.factories.inventory import get_first_location
 
 ROWS = 6_000
@@ -64,4 +64,4 @@ def fill_lists(shop: Shop) -> None:
             )
             for number in range(ROWS)
         )
-        planner_statistics.analyze_tables()
+        collect_statistics()
