@@ -20,6 +20,7 @@ from backoffice.configuration.admin import (  # noqa: F401 - settings too
     FORMAT_MODULE_PATH,
     UNFOLD,
     find_languages,
+    get_static_bundles,
 )
 from backoffice.configuration.databases import get_database_settings, get_replica_settings
 from backoffice.configuration.private_files import make_folder_private
@@ -252,6 +253,7 @@ TEMPLATES = [
             "builtins": [
                 "django.templatetags.i18n",
                 "django.templatetags.l10n",
+                "apps.core.admin.templatetags.bundles",
                 "apps.core.admin.templatetags.dates",
                 "apps.core.admin.templatetags.menu",
                 "apps.core.admin.templatetags.messages",
@@ -350,6 +352,7 @@ STORAGES = {
     **get_storage_settings(env.get_text("STORAGE_URL"), MEDIA_ROOT),
     "staticfiles": {"BACKEND": "backoffice.configuration.storages.StaticFilesStorage"},
 }
+STATIC_BUNDLES = get_static_bundles(LANGUAGES)
 # Until files are collected (in tests or a fresh clone), they are served from their sources.
 # The files in this folder have fixed URLs, such as /favicon.ico.
 WHITENOISE_ROOT = BASE_DIR / "static_root"

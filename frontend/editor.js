@@ -115,7 +115,10 @@ const compare = (box) => {
   box.append(view.dom);
 };
 
-document.addEventListener("DOMContentLoaded", () => {
+const start = () => {
   document.querySelectorAll("textarea[data-editor]").forEach(enhance);
   document.querySelectorAll("[data-diff]").forEach(compare);
-});
+};
+// Some pages load this script after everything else.
+if (document.readyState === "complete") start();
+else document.addEventListener("DOMContentLoaded", start);

@@ -1,6 +1,7 @@
 // The panel's visual editor. Users can edit each <textarea data-visual> visually or as HTML source. The textarea
 // remains the form field and contains the HTML source, which changes only where the user edits the text (see
-// visual/reading.js and visual/writing.js). `npm run build` bundles this file into static/panel/visual.js.
+// visual/reading.js and visual/writing.js). `npm run build` bundles this file into static/panel/visual.js, which panel.js
+// loads after the page.
 import { baseKeymap, chainCommands, toggleMark } from "prosemirror-commands";
 import { dropCursor } from "prosemirror-dropcursor";
 import { gapCursor } from "prosemirror-gapcursor";
@@ -54,6 +55,7 @@ class Visual {
     this.switch = this.makeSwitch();
     this.stage = document.createElement("div");
     this.frame.append(this.switch, this.stage);
+    area.parentElement.querySelector(":scope > .bo-visual-preview")?.remove();
     area.before(this.frame);
     this.show(localStorage.getItem(CHOICE) !== "source");
   }
@@ -128,6 +130,4 @@ class Visual {
   }
 }
 
-document.addEventListener("DOMContentLoaded", () => {
-  document.querySelectorAll("textarea[data-visual]").forEach((area) => new Visual(area));
-});
+document.querySelectorAll("textarea[data-visual]").forEach((area) => new Visual(area));

@@ -4,9 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf.locale import LANG_INFO
-from django.http import HttpRequest
 from django.templatetags.static import static
-from django.utils.translation import get_language
 
 FORMAT_MODULE_PATH = "backoffice.formats"
 CSRF_FAILURE_VIEW = "apps.core.admin.pages.error_pages.csrf_failure"
@@ -17,11 +15,6 @@ ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 def _static_url(name: str) -> Any:
     """Return a function that builds the URL of a static file later, when Django can read the manifest of files."""
     return lambda request=None: static(f"panel/{name}")
-
-
-def _script_texts_url(request: HttpRequest | None = None) -> str:
-    """Return the URL of the JavaScript file with the translations for the page's language."""
-    return static(f"panel/words.{get_language() or 'en'}.js")
 
 
 # Colors are set in static/panel/panel.css, because pages without the theme also use them.
@@ -36,13 +29,6 @@ UNFOLD: dict[str, Any] = {
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,
     "BORDER_RADIUS": "8px",
-    "STYLES": [_static_url("panel.css")],
-    "SCRIPTS": [
-        _script_texts_url,
-        _static_url("panel.js"),
-        _static_url("palette.js"),
-        _static_url("notifications.js"),
-    ],
     "ACCOUNT": {"navigation": "apps.core.admin.menu.get_account_links"},
     "COMMAND": {"search_models": False, "show_history": False},
     "SIDEBAR": {"show_all_applications": False},
@@ -53,3 +39,19 @@ def find_languages(folder: Path) -> list[tuple[str, str]]:
     """Return English and each language with a catalog in the folder. Each name is written in the language itself."""
     codes = sorted(path.parts[-3].lower().replace("_", "-") for path in folder.glob("*/LC_MESSAGES/django.po"))
     return [(code, LANG_INFO.get(code, {}).get("name_local", code)) for code in ("en", *codes)]
+
+
+def get_static_bundles(languages: list[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the name of each combined style sheet or script, and its source files in order.
+
+    All pages of the panel load the style sheet and the script of their language.
+    """
+    plugins = [f"unfold/js/alpine/alpine.{name}.js" for name in ("anchor", "focus", "persist", "resize", "sort")]
+    theme = ["unfold/js/htmx/htmx.js", "unfold/js/app.js", *plugins]
+    panel = [f"panel/{name}.js" for name in ("panel", "palette", "notifications", "lists")]
+    # Alpine comes last, because it starts the page.
+    scripts = [*theme, *panel, "unfold/js/alpine/alpine.js"]
+    return {
+        "panel/all.css": ["panel/panel.css", "unfold/css/styles.css"],
+        **{f"panel/all.{code}.js": [f"panel/words.{code}.js", *scripts] for code, _ in languages},
+    }

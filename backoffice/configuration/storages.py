@@ -1,10 +1,14 @@
-"""The settings of the file storages for ``STORAGE_URL``: a local folder or a bucket of an S3-compatible service."""
+"""The storages of static files, and of other files for ``STORAGE_URL``: a local folder or an S3-compatible bucket."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import brotli
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.core.files.base import ContentFile
 from whitenoise.compress import Compressor
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
@@ -56,6 +60,23 @@ class QuickCompressor(Compressor):
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):
     """Compressed static files with hashed names. Before ``collectstatic``, files are served from their sources."""
+
+    def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
+        """Combine the panel's styles and scripts before the files get their hashed names."""
+        if not dry_run:
+            for name, parts in settings.STATIC_BUNDLES.items():
+                # A line break ends a comment in a script's last line, and a semicolon ends its last statement.
+                separator = b"\n;" if name.endswith(".js") else b"\n"
+                content = separator.join(self._read_source(paths, part) for part in parts)
+                self.delete(name)
+                paths[name] = (self, self.save(name, ContentFile(content)))
+        yield from super().post_process(paths, dry_run=dry_run, **options)
+
+    @staticmethod
+    def _read_source(paths: dict[str, Any], name: str) -> bytes:
+        storage, path = paths[name]
+        with storage.open(path) as file:
+            return bytes(file.read())
 
     def create_compressor(self, **options: object) -> Compressor:
         """Return the quick compressor. The files are five percent larger, but compression is ten times faster."""

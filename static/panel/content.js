@@ -155,8 +155,6 @@
   document.addEventListener("input", (event) => {
     if (event.target.matches("[data-complete=tags]")) complete(event.target);
   });
-  document.addEventListener("DOMContentLoaded", () => {
-  });
   document.querySelectorAll(".bo-tree").forEach((tree) => {
     const link = tree.querySelector("[aria-current]");
     if (link) tree.scrollTop = link.offsetTop - tree.clientHeight / 2;

@@ -364,3 +364,20 @@ document.addEventListener("DOMContentLoaded", () => {
     }).observe(document.body, { childList: true, subtree: true });
   });
 })();
+
+// Load the editors after the page, because they are larger than all other scripts together.
+document.addEventListener("DOMContentLoaded", () => {
+  "use strict";
+  const hidePreviews = () => document.querySelectorAll(".bo-visual-preview").forEach((preview) => preview.remove());
+  const urls = new Set([...document.querySelectorAll("[data-late-script]")].map((part) => part.dataset.lateScript));
+  window.addEventListener("load", () => {
+    urls.forEach((url) => {
+      const script = document.createElement("script");
+      script.src = url;
+      script.async = false;
+      script.addEventListener("error", hidePreviews); // Users can still edit the HTML source.
+      document.head.append(script);
+    });
+  });
+  if (urls.size && localStorage.getItem("bo-visual") === "source") hidePreviews();
+});

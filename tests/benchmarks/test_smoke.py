@@ -58,6 +58,8 @@ COMMANDS = {
 SERVERS = {"flame", "memory", "one_product", "run", "writers"}
 # The command that fills the databases of other benchmarks.
 FILL = "data"
+# tests/browser/test_start.py runs this benchmark against a running installation.
+PAGE_LOADS = "page_loads"
 FOLDER = Path(databases.__file__).parent
 
 
@@ -66,7 +68,7 @@ def test_every_benchmark_has_a_smoke_run() -> None:
     modules |= {path.parent.name: path for path in FOLDER.glob("*/__main__.py")}
     commands = {name for name, path in modules.items() if re.search("^if __name__ ==", path.read_text(), re.MULTILINE)}
 
-    assert commands == COMMANDS.keys() | {FILL}
+    assert commands == COMMANDS.keys() | {FILL, PAGE_LOADS}
 
 
 @contextmanager

@@ -18,12 +18,15 @@ from django.conf import settings
 from django.db import connection
 from playwright.sync_api import Browser, Page, Response
 
+from benchmarks import page_loads
 from tests.support.servers.ports import find_free_port
 from tests.support.timing import get_time_limit, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("product")]
 
-COLD_BYTES, WARM_BYTES = 350_000, 40_000
+COLD_BYTES, WARM_BYTES = 300_000, 40_000
+SLOW_PAGES = ["home", "products", "product", "article"]
+MOST_FILES, MOST_SHIFT = 24, 0.05
 OURS = ("BACKOFFICE_", "_BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL")
 
 
@@ -154,6 +157,18 @@ def test_a_list_page_is_light_and_its_files_are_kept_for_good(owner: Page, brows
     assert all(head.get("content-encoding") in {"br", "gzip"} for head in texts if int(head["content-length"]) > 1000)
     assert cold <= COLD_BYTES, f"{cold:,} bytes: {sorted(heads)}"
     assert warm <= WARM_BYTES, f"{warm:,} bytes"
+
+
+def test_pages_load_few_files_and_do_not_move_on_a_slow_line(owner: Page, browser: Browser) -> None:
+    loads = {load.name: load for load in page_loads.measure_pages(browser, owner, owner.url, only=SLOW_PAGES)}
+
+    page_loads.print_loads([*loads.values()])
+    files = {name: load.requests - load.images for name, load in loads.items()}
+    assert list(loads) == SLOW_PAGES
+    assert {name: count for name, count in files.items() if count > MOST_FILES} == {}, files
+    assert {name: load.shift for name, load in loads.items() if load.shift > MOST_SHIFT} == {}
+    # The editors load after the page. Nothing that they draw is the page's largest paint.
+    assert all(load.largest_paint < load.loaded for load in loads.values()), loads
 
 
 def test_the_login_page_goes_out_as_it_is(product: ProductProcess) -> None:

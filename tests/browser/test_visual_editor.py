@@ -100,6 +100,7 @@ def test_a_dropped_image_is_stored(logged_in_page: Open, committed_shop: Shop, o
         const text = document.querySelector(".bo-visual-text");
         text.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
     }"""
+    expect(page.get_by_role("textbox", name="Description")).to_be_visible()
 
     page.evaluate(drop, [list(make_plain_image("PNG", (8, 8), color="green")), "image/png"])
     expect(page.get_by_text("Summer.png was added to the shop's files.")).to_be_visible()
@@ -127,3 +128,19 @@ def test_the_editor_is_accessible(
         problems += window.barriers()
 
     assert problems == []
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["no editor", "no scripts"])
+def test_the_source_can_be_edited_if_the_editor_does_not_load(
+    logged_in_page: Open, committed_shop: Shop, owner: User, product: Product, scripts: bool
+) -> None:
+    window = logged_in_page(owner, committed_shop, java_script_enabled=scripts)
+    window.page.route("**/panel/visual.js", lambda route: route.abort())
+    page = window.go("catalog_product_change", product.pk)
+    source = page.locator("textarea[name=body_html]")
+
+    expect(source).to_be_visible()
+    expect(page.locator(".bo-visual-preview").filter(visible=True)).to_have_count(0)
+    source.fill("<p>By hand</p>")
+
+    assert save_and_read(page, product) == "<p>By hand</p>"

@@ -1,6 +1,7 @@
 """HTML form fields with a visual editor and a source view. Unchanged HTML is saved byte for byte.
 
-The visual editor (``frontend/visual.js``) edits the field's source. Without JavaScript, users edit the source directly.
+The visual editor (``frontend/visual.js``) edits the field's source. It loads after the page. Until then, the page shows
+the beginning of the text in the editor's place. Without JavaScript, users edit the source directly.
 The editor can link to rows of model admins with a ``storefront_path`` and inserts images through the route in
 ``image_routes``.
 """
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -38,18 +40,33 @@ def _normalize_line_endings(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+# More text than fits into the editor (70 % of the window's height).
+_PREVIEW_LENGTH = 5_000
+
+
 class MarkupArea(ThemedTextarea):
     class Media:
         css: Mapping[str, tuple[str, ...]] = {"all": ("panel/visual.css",)}
-        js = (forms.Script("panel/visual.js", defer=True),)
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context(name, value, attrs)
-        editor_attrs = {"data-visual": True, "data-links": reverse("admin:links")}
+        editor_attrs = {
+            "data-visual": True,
+            "data-late-script": static("panel/visual.js"),
+            "data-links": reverse("admin:links"),
+        }
         if image_routes:
             editor_attrs["data-files"] = reverse(next(iter(image_routes.values())))
         context["widget"]["attrs"] = {**editor_attrs, **context["widget"]["attrs"]}
         return context
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        preview = sanitize_html(str(value or "")[:_PREVIEW_LENGTH])
+        return format_html(
+            '<div class="bo bo-visual bo-visual-preview" data-open inert><div class="bo-visual-text">{}</div></div>{}',
+            SafeString(preview),
+            super().render(name, value, attrs, renderer),
+        )
 
 
 class MarkupField(forms.CharField):

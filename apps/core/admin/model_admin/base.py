@@ -67,7 +67,7 @@ M = TypeVar("M", bound=models.Model)
 Row = TypeVar("Row", bound=ShopOwned)
 
 
-_PREPOPULATE_SCRIPTS = ("/urlify.js", "/prepopulate.js", "/xregexp.js", "/xregexp.min.js")
+_UNUSED_SCRIPTS = ("/actions.js", "/urlify.js", "/prepopulate.js", "/xregexp.js", "/xregexp.min.js")
 
 
 class PanelAdmin(AuditedAdmin[M]):
@@ -103,11 +103,9 @@ class PanelAdmin(AuditedAdmin[M]):
 
     @property
     def media(self) -> Media:
-        """Return the scripts and styles without Django's large scripts for prepopulated fields, which no page uses."""
+        """Return the scripts and styles without Django's scripts for list actions and prepopulated fields."""
         inherited: Any = super().media  # Django has no public API for the contents of a Media object.
-        return Media(
-            css=inherited._css, js=[path for path in inherited._js if not str(path).endswith(_PREPOPULATE_SCRIPTS)]
-        )
+        return Media(css=inherited._css, js=[path for path in inherited._js if not str(path).endswith(_UNUSED_SCRIPTS)])
 
     def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[PanelChangeList]:
         return PanelChangeList
