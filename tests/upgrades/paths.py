@@ -45,10 +45,11 @@ def run_inside(code: Path, data: Path, database: str, *arguments: str) -> Any:
 
 
 @contextmanager
-def scratch_database(server: str) -> Iterator[str]:
+def scratch_database(server: str, template: str = "template1") -> Iterator[str]:
     name = f"upgrade_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        create = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+        connection.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
         try:
             yield urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
         finally:
