@@ -23,12 +23,15 @@ from tests.support.servers.ports import find_free_port
 RESULTS = Path(__file__).with_name("results")
 
 
-def measure_variants(variants_by_name: dict[str, Variant], *, rounds: int, seconds: float) -> None:
-    """Measure all variants alternately, so that other load on the machine affects all variants equally."""
+def measure_variants(variants_by_name: dict[str, Variant], *, rounds: int, seconds: float, warm_up: bool) -> None:
+    """Measure all variants alternately, so that other load on the machine affects all variants equally.
+
+    The figures of the warm-up, a round of at most a second, are discarded.
+    """
     number = 0
     for scenario in SCENARIOS:
         concerned = {name: variant for name, variant in variants_by_name.items() if scenario in variant.scenarios}
-        for turn in range(rounds + 1):
+        for turn in range(0 if warm_up else 1, rounds + 1):
             for name, variant in concerned.items():
                 number += 1
                 length = seconds if turn else min(seconds, 1)
@@ -96,6 +99,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="variants to start, separated by commas, e.g. ours,floor a")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, help="duration of a round")
+    parser.add_argument("--no-warm-up", action="store_true", help="measure the first round, for tests of the benchmark")
     options = parser.parse_args()
     load.require_wrk()
     began = time.monotonic()
@@ -115,7 +119,7 @@ def main() -> None:
             check_responses(matches)
             print_progress(f"servers started after {time.monotonic() - began:.0f} s")
             seconds = options.seconds or (1 if options.quick else 3)
-            measure_variants(matches, rounds=options.rounds, seconds=seconds)
+            measure_variants(matches, rounds=options.rounds, seconds=seconds, warm_up=not options.no_warm_up)
             results["memory_mb"] = {name: round(variant.running.memory(), 1) for name, variant in matches.items()}
         results["variants"] = {
             name: {scenario: [first_run.as_json() for first_run in runs] for scenario, runs in variant.figures.items()}

@@ -49,7 +49,7 @@ COMMANDS = {
     "one_product": "--rounds 1 --seconds 1",
     "panel_pages": "--pages 5",
     "personal_data": "--orders 300",
-    "run": "--quick --rounds 1",
+    "run": "--quick --rounds 1 --no-warm-up",
     "sort_orders": "",
     "theme_extraction": "--files 20 --megabytes 1 --rounds 2",
     "writers": "--rounds 1 --seconds 1",
