@@ -14,6 +14,17 @@ from tests.support.servers.live import LiveServer, get_database_url
 from tests.support.servers.timed_client import Start
 
 Sql = Callable[[str], None]
+FOLDER = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run these tests one after another in one process, together with the tests of workers.
+
+    The tests wait most of the time. If several processes wait at once, a processor is idle.
+    """
+    for item in items:
+        if FOLDER in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("workers"))
 
 
 @pytest.fixture(scope="module")
