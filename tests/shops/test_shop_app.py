@@ -12,6 +12,7 @@ from apps.core.exceptions import DomainError
 from apps.core.tenancy.models import AccessToken, App, Installation, Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.shops.domain.app_installation import ensure_shop_app
+from apps.shops.domain.app_secrets import get_valid_secrets, rotate_secret
 from apps.shops.domain.tokens import issue_token
 from tests.support import factories
 from tests.support.databases.races import run_concurrently
@@ -54,12 +55,25 @@ def test_scopes_of_a_new_release_are_added(shop: Shop, shop_app: Installation) -
 def test_an_uninstalled_own_app_is_installed_again(shop: Shop, shop_app: Installation) -> None:
     """A staging copy of a shop ends all installations."""
     Installation.objects.filter(pk=shop_app.pk).update(uninstalled_at=timezone.now())
-    App.objects.filter(pk=shop_app.app_id).update(owner=None)
 
     again = ensure_shop_app(shop, at=timezone.now())
 
-    assert (again.app_id, again.app.owner) == (shop_app.app_id, shop)
+    assert (again.app_id, again.app.api_secret) == (shop_app.app_id, shop_app.app.api_secret)
     assert again.pk != shop_app.pk
+
+
+@pytest.mark.django_db
+def test_the_secret_of_a_deleted_shop_is_replaced(shop: Shop, shop_app: Installation) -> None:
+    """The rows of a deleted shop are gone, but its app is not."""
+    old_secret = rotate_secret(shop_app.app, at=timezone.now())
+    Installation.objects.all().delete()
+    App.objects.update(owner=None)
+
+    app = ensure_shop_app(shop, at=timezone.now()).app
+
+    assert (app.pk, app.owner) == (shop_app.app_id, shop)
+    assert old_secret not in get_valid_secrets(app, timezone.now())
+    assert get_valid_secrets(App.objects.get(), timezone.now()) == [app.api_secret]
 
 
 @pytest.mark.django_db

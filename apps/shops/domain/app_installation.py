@@ -10,7 +10,7 @@ key allows one such app for each shop.
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -23,7 +23,7 @@ from apps.core.tenancy.access_scopes import SCOPES, UnknownScope, parse_scopes
 from apps.core.tenancy.models import AccessToken, App, Installation, Shop
 from apps.core.tenancy.models.apps import SHOP_APP_PREFIX
 from apps.core.tenancy.scope import shop_scope
-from apps.shops.domain.app_secrets import generate_secret
+from apps.shops.domain.app_secrets import generate_secret, rotate_secret
 from apps.shops.models import AuthorizationCode
 
 # Functions that delete an app's rows. ``uninstall_app`` calls them in the shop scope.
@@ -140,14 +140,21 @@ def ensure_shop_app(shop: Shop, *, at: datetime) -> Installation:
         },
     )
     if app.owner_id != shop.pk:
-        # The shop was deleted and imported again.
-        app.owner = shop
-        app.save(update_fields=["owner"])
+        _take_over(app, shop, at)
     installation, _is_new = _get_or_create_installation(app, shop, _SHOP_APP_SCOPES, at)
     if installation.scopes != _SHOP_APP_SCOPES:
         installation.scopes = _SHOP_APP_SCOPES
         installation.save()
     return installation
+
+
+def _take_over(app: App, shop: Shop, at: datetime) -> None:
+    """Assign the app of a deleted shop to the imported shop with the same ID, and replace the deleted shop's secret."""
+    refresh_for_update(app, no_key=True)
+    if app.owner_id != shop.pk:
+        app.owner = shop
+        app.save(update_fields=["owner"])
+        rotate_secret(app, grace=timedelta(0), at=at)
 
 
 def lock_active(app_id: int) -> None:

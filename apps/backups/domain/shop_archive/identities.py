@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from apps.backups.domain.shop_archive.format import Archive
 from apps.backups.domain.shop_archive.schema import Table
 from apps.backups.domain.shop_archive.serialization import Row, parse_row, serialize_row
 from apps.core.events.models import Event
 from apps.core.tenancy.models import App, Installation, User
+from apps.core.tenancy.models.apps import SHOP_APP_PREFIX
 from apps.webhooks.models import Subscription
 
 PEOPLE, APPS, SUBSCRIPTIONS = "people", "apps", "subscriptions"
@@ -23,6 +24,8 @@ _ACTOR_COLUMNS = frozenset({"actor", "created_by"})
 _SUBJECTS = {User._meta.label_lower: PEOPLE, App._meta.label_lower: APPS}
 # Used in place of a deleted person's ID if that ID belongs to another person in this installation.
 UNKNOWN_PERSON = 0
+# The own apps of deleted shops. Their secrets must not sign the webhooks of an imported shop with the same ID.
+_LEFT_BEHIND = Q(api_key__startswith=SHOP_APP_PREFIX, owner=None)
 # The columns of the people table that are exported.
 _PEOPLE_COLUMNS = frozenset(
     {"id", "email", "first_name", "last_name", "phone", "url", "bio", "locale", "language", "is_active", "date_joined"}
@@ -148,6 +151,8 @@ class IdentityMap:
         """Create the missing identities, with their archived IDs if these are free. New people have no password."""
         for kind, model in MODELS.items():
             for values in self.missing[kind]:
+                if kind == APPS:
+                    App.objects.filter(_LEFT_BEHIND, api_key=values["api_key"]).delete()
                 archived_id, is_taken = values["id"], model._base_manager.filter(pk=values["id"]).exists()
                 column_values = {name: value for name, value in values.items() if name != "id"}
                 if kind == SUBSCRIPTIONS:
@@ -165,4 +170,4 @@ def _find_person(values: dict[str, Any]) -> int | None:
 
 
 def _find_app(values: dict[str, Any]) -> int | None:
-    return App.objects.filter(api_key=values["api_key"]).values_list("pk", flat=True).first()
+    return App.objects.filter(~_LEFT_BEHIND, api_key=values["api_key"]).values_list("pk", flat=True).first()
