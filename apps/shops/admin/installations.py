@@ -133,6 +133,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             may_change=has_permission(request, CHANGE),
             may_add_token=has_permission(request, ADD_TOKEN),
             may_revoke=has_permission(request, DELETE_TOKEN),
+            overlaps=tokens.OVERLAPS,
             may_uninstall=has_permission(request, "shops.delete_installation"),
             feedback=ShopFeedback.rows().filter(app_id=installation.app_id, state="requires_action").first(),
             charges=charges.get_charge_lines(installation),
@@ -182,7 +183,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
     @row_view("tokens/rotate/", ADD_TOKEN, post_only=True, keyed=True)
     def rotate_view(self, request: HttpRequest, installation: Installation) -> HttpResponse:
         """Create a new token. The old tokens expire later, so that the app has time to switch to the new token."""
-        overlap = tokens.OVERLAPS.get(request.POST.get("overlap", ""))
+        overlap = tokens.get_overlap(request)
         if overlap is None:
             self.message_user(request, _("Choose how long the old tokens stay valid."), messages.ERROR)
             return HttpResponseRedirect(self.url("change", installation.pk))

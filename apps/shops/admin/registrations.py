@@ -24,7 +24,7 @@ from apps.core.tenancy.models import App
 from apps.core.tenancy.models.apps import SHOP_APP_PREFIX
 from apps.core.tenancy.models.redirect_urls import check_redirect_urls
 from apps.shops.admin import oauth_approval, scope_fields
-from apps.shops.admin.tokens import OVERLAPS, render_secret_once
+from apps.shops.admin.tokens import OVERLAPS, get_overlap, render_secret_once
 from apps.shops.domain import app_registration, oauth
 from apps.shops.models import RetiringSecret
 
@@ -161,6 +161,7 @@ class AppAdmin(PanelAdmin[App]):
             form=form,
             seen=compute_fingerprint(*displayed_values),
             editable=editable,
+            overlaps=OVERLAPS,
             old_until=RetiringSecret.objects.filter(app=app, until__gt=now).order_by("-until").first(),
             here=oauth.find_installation(app, self.shop(request)),
             may_install=has_permission(request, "shops.add_installation"),
@@ -206,7 +207,7 @@ class AppAdmin(PanelAdmin[App]):
     @row_view("secret/", CHANGE, post_only=True, keyed=True)
     def secret_view(self, request: HttpRequest, app: App) -> HttpResponse:
         """Replace the API secret and show the new secret once. The old secret expires after the chosen time."""
-        overlap = OVERLAPS.get(request.POST.get("overlap", ""))
+        overlap = get_overlap(request)
         if overlap is None:
             self.message_user(request, _("Choose how long the old secret stays valid."), messages.ERROR)
             return HttpResponseRedirect(self.url("change", app.pk))

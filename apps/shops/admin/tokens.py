@@ -1,18 +1,41 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin
 from apps.core.tenancy.actor_names import get_actor_names
 from apps.core.tenancy.models import AccessToken, App, Installation
 
-# The periods after which replaced tokens and secrets expire, keyed by the value in the form.
-OVERLAPS = {"0": timedelta(0), "1": timedelta(hours=1), "24": timedelta(days=1), "168": timedelta(days=7)}
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+
+class Overlap(NamedTuple):
+    """The period after which replaced tokens and secrets expire."""
+
+    duration: timedelta
+    label: "_StrPromise"
+
+
+# The choices of the form, keyed by value. The first is the default.
+OVERLAPS = {
+    "24": Overlap(timedelta(days=1), gettext_lazy("after one day")),
+    "168": Overlap(timedelta(days=7), gettext_lazy("after one week")),
+    "1": Overlap(timedelta(hours=1), gettext_lazy("after one hour")),
+    "0": Overlap(timedelta(0), gettext_lazy("immediately")),
+}
+
+
+def get_overlap(request: HttpRequest) -> timedelta | None:
+    """Return the chosen period, or None if the form has no valid choice."""
+    overlap = OVERLAPS.get(request.POST.get("overlap", ""))
+    return overlap and overlap.duration
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
 from apps.core.i18n.messages import define_text, translate
 from apps.core.tenancy.scope import all_shops_scope
-from apps.shops.admin.tokens import OVERLAPS, render_secret_once
+from apps.shops.admin.tokens import OVERLAPS, get_overlap, render_secret_once
 from apps.shops.admin.uninstall_preview import uninstall_counts
 from apps.shops.domain import app_registration
 from apps.webhooks.admin import app_config
@@ -191,7 +191,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         app, onward = subscription.app, self.url("change", subscription.pk)
         secret, title = app.api_secret, _("Signing secret")
         if "overlap" in request.POST:
-            overlap = OVERLAPS.get(request.POST["overlap"])
+            overlap = get_overlap(request)
             if overlap is None:
                 self.message_user(request, _("Choose how long the old secret stays valid."), messages.ERROR)
                 return HttpResponseRedirect(onward)
@@ -236,6 +236,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
             may_delete=has_permission(request, DELETE_PERMISSION),
             may_resend=has_permission(request, RESEND_PERMISSION),
             header=get_signature_header(),
+            overlaps=OVERLAPS,
             pace=pace or RateLimitForm(instance=subscription),
             is_waiting=deliveries.filter(state=Delivery.State.DUE).exists(),
         )
