@@ -6,14 +6,16 @@ get a number), the document, the items, the levels. The lock on an item also pro
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Max, TextChoices
 from django.utils.translation import gettext as _
 
-from apps.core.events.recording import apply_changes
+from apps.core.events.recording import apply_changes, record_event
 from apps.core.events.values import Changes
 from apps.core.exceptions import DomainError, RowDeleted, TransitionRefused
 from apps.core.tenancy.shops import lock_shop
+from apps.core.types import Attrs
 from apps.inventory.domain import movements, stock
 from apps.inventory.domain.hooks import get_item_names
 from apps.inventory.domain.movements import StockChange
@@ -76,7 +78,37 @@ def close(document: StockDocument, state: TextChoices, *, actor: str, at: dateti
     return {"state": changes["state"]}
 
 
-def lock_items_of(quantities: Quantities, stored: Iterable[int | None] = ()) -> dict[int, InventoryItem]:
+def save_draft(
+    document: StockDocument, values: Attrs, quantities: Quantities, *, topic: str, actor: str, at: datetime
+) -> None:
+    """Replace the values and lines of a draft, and record an event if something has changed."""
+    changes = apply_changes(document, values)
+    stored = dict(_get_lines(document).values_list("item_id", "quantity"))
+    if stored != dict(quantities):
+        changes |= {"quantity": [sum(stored.values()), sum(quantities.values())]}
+        replace_lines(document, quantities, stored)
+    if changes:
+        document.save()
+        record_event(topic, document, actor=actor, at=at, changes=changes)
+
+
+def replace_lines(document: StockDocument, quantities: Quantities, stored: Iterable[int | None] = ()) -> None:
+    """Replace the lines. ``stored`` contains the item ids of the lines so far."""
+    copies = _get_line_copies(_lock_items_of(quantities, stored))
+    lines = _get_lines(document)
+    lines.all().delete()
+    common = {"shop": document.shop, lines.field.name: document}
+    lines.bulk_create(
+        lines.model(**common, item_id=pk, quantity=quantity, **copies[pk]) for pk, quantity in quantities.items()
+    )
+
+
+def _get_lines(document: StockDocument) -> Any:
+    """Return the manager of the lines, which each kind of document has."""
+    return document.lines  # type: ignore[attr-defined]
+
+
+def _lock_items_of(quantities: Quantities, stored: Iterable[int | None] = ()) -> dict[int, InventoryItem]:
     """Check the quantities, and lock and return the items. Also lock the items of the stored lines, in one order."""
     if not quantities:
         raise DomainError(_("Add at least one item."))
@@ -102,7 +134,7 @@ def lock_existing(item_ids: Iterable[int]) -> None:
         raise LinesRefused(dict.fromkeys(ids - present, text)) from None
 
 
-def get_line_copies(items: Mapping[int, InventoryItem]) -> dict[int, dict[str, str]]:
+def _get_line_copies(items: Mapping[int, InventoryItem]) -> dict[int, dict[str, str]]:
     """Return the name and SKU to copy into the line of each item."""
     names = get_item_names(list(items.values()))
     return {pk: {"name": names[pk][:MAX_NAME_LENGTH], "sku": item.sku} for pk, item in items.items()}

@@ -4,14 +4,14 @@ A draft changes no stock. Receiving books each line once: the state is checked u
 transaction that changes the stock.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from apps.core.db.row_locks import refresh_for_update
-from apps.core.events.recording import apply_changes, record_event
+from apps.core.events.recording import record_event
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.scope import get_current_shop
 from apps.inventory.domain import documents
@@ -40,7 +40,7 @@ def create_receipt(
         created_at=at,
     )
     receipt.save()
-    _replace_lines(receipt, quantities)
+    documents.replace_lines(receipt, quantities)
     record_event(CREATED, receipt, actor=actor, at=at)
     return receipt
 
@@ -66,14 +66,8 @@ def update_receipt(
     _lock_draft(receipt)
     documents.check_version(receipt, seen_version)
     location = documents.get_open_location(location_id)
-    changes = apply_changes(receipt, {"location_id": location.pk, "reason": _check_reason(reason), "note": note})
-    stored = dict(receipt.lines.values_list("item_id", "quantity"))
-    if stored != dict(quantities):
-        changes |= {"quantity": [sum(stored.values()), sum(quantities.values())]}
-        _replace_lines(receipt, quantities, stored)
-    if changes:
-        receipt.save()
-        record_event(UPDATED, receipt, actor=actor, at=at, changes=changes)
+    values = {"location_id": location.pk, "reason": _check_reason(reason), "note": note}
+    documents.save_draft(receipt, values, quantities, topic=UPDATED, actor=actor, at=at)
     return receipt
 
 
@@ -125,12 +119,3 @@ def _check_reason(reason: str) -> str:
     if reason not in StockReceipt.REASONS:
         raise DomainError(_("Choose a reason."), field="reason")
     return reason
-
-
-def _replace_lines(receipt: StockReceipt, quantities: Quantities, stored: Iterable[int | None] = ()) -> None:
-    copies = documents.get_line_copies(documents.lock_items_of(quantities, stored))
-    receipt.lines.all().delete()
-    StockReceiptLine.objects.bulk_create(
-        StockReceiptLine(shop=receipt.shop, receipt=receipt, item_id=pk, quantity=quantity, **copies[pk])
-        for pk, quantity in quantities.items()
-    )

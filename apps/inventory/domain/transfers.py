@@ -52,7 +52,7 @@ def create_transfer(
         created_at=at,
     )
     transfer.save()
-    _replace_lines(transfer, quantities)
+    documents.replace_lines(transfer, quantities)
     record_event(CREATED, transfer, actor=actor, at=at)
     return transfer
 
@@ -78,14 +78,8 @@ def update_transfer(
     _lock(transfer, State.DRAFT)
     documents.check_version(transfer, seen_version)
     origin, destination = _check_locations(origin_id, destination_id)
-    changes = apply_changes(transfer, {"origin_id": origin.pk, "destination_id": destination.pk, "note": note})
-    stored = dict(transfer.lines.values_list("item_id", "quantity"))
-    if stored != dict(quantities):
-        changes |= {"quantity": [sum(stored.values()), sum(quantities.values())]}
-        _replace_lines(transfer, quantities, stored)
-    if changes:
-        transfer.save()
-        record_event(UPDATED, transfer, actor=actor, at=at, changes=changes)
+    values = {"origin_id": origin.pk, "destination_id": destination.pk, "note": note}
+    documents.save_draft(transfer, values, quantities, topic=UPDATED, actor=actor, at=at)
     return transfer
 
 
@@ -261,12 +255,3 @@ def _check_received(arrived: Quantities, lines: Iterable[StockTransferLine]) -> 
     }
     if refused:
         raise LinesRefused(refused)
-
-
-def _replace_lines(transfer: StockTransfer, quantities: Quantities, stored: Iterable[int | None] = ()) -> None:
-    copies = documents.get_line_copies(documents.lock_items_of(quantities, stored))
-    transfer.lines.all().delete()
-    StockTransferLine.objects.bulk_create(
-        StockTransferLine(shop=transfer.shop, transfer=transfer, item_id=pk, quantity=quantity, **copies[pk])
-        for pk, quantity in quantities.items()
-    )
