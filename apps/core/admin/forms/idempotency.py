@@ -15,6 +15,7 @@ from django.core.signing import BadSignature, Signer
 from django.db import OperationalError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect, QueryDict
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -30,6 +31,7 @@ SECRET_ALREADY_SHOWN = gettext_lazy(
 _PAGE_FIELDS = (FORM_KEY_FIELD, "csrfmiddlewaretoken")
 _LOCK_NOT_AVAILABLE = "55P03"
 _SIGNER = Signer(salt="panel.form")
+_FINGERPRINT_SALT = "panel.form.fingerprint"
 
 
 class AlreadySubmitted(DomainError):
@@ -148,13 +150,14 @@ def _hash_key(user: User, key: str) -> str:
 
 
 def _fingerprint(request: HttpRequest) -> str:
-    """Return a hash of the path, the submitted values, and the names and sizes of files.
+    """Return a keyed hash of the path, the submitted values, and the names and sizes of files.
 
-    Fields that differ each time the page is rendered, such as the form key, are excluded.
+    Without the key, short values such as an email address could be guessed from the hash. Fields that differ each time
+    the page is rendered, such as the form key, are excluded.
     """
     typed = sorted((name, values) for name, values in request.POST.lists() if name not in _PAGE_FIELDS)
     files = sorted((name, [(file.name, file.size) for file in uploads]) for name, uploads in request.FILES.lists())
-    return hashlib.sha256(repr((request.path, typed, files)).encode()).hexdigest()
+    return salted_hmac(_FINGERPRINT_SALT, repr((request.path, typed, files)), algorithm="sha256").hexdigest()
 
 
 def get_post_data(request: HttpRequest) -> QueryDict | None:
