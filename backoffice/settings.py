@@ -199,6 +199,7 @@ INSTALLED_APPS = [
     "apps.fulfillment",
     "apps.refunds",
     "apps.payments",
+    "apps.gift_cards",
     "apps.notifications",
     "apps.imports_exports",
     "apps.documents",

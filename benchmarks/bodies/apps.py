@@ -14,6 +14,7 @@ def send_apps(bench: Bench, number: int) -> None:
     _subscriptions(bench, number)
     _handlers(bench, number)
     _services(bench, number)
+    _gift_cards(bench)
 
 
 def _subscriptions(bench: Bench, number: int) -> None:
@@ -73,3 +74,22 @@ def _services(bench: Bench, number: int) -> None:
     body = bench.send(f"POST {path}", "POST", f"{path}.json", {name: service})[name]["id"]
     bench.send(f"PUT {path}", "PUT", f"{path}/{body}.json", {name: {"name": f"{number} " + "b" * 240}})
     bench.send(f"DELETE {path}", "DELETE", f"{path}/{body}.json")
+
+
+def _gift_cards(bench: Bench) -> None:
+    path, name = "gift_cards", "gift_card"
+    note, moment = "word " * 1000, datetime.now(UTC)
+    card: dict[str, Any] = {"initial_value": "100.00", "note": note, "template_suffix": "a" * 255}
+    body = bench.send(f"POST {path}", "POST", f"{path}.json", {name: card})[name]["id"]
+    expiry = f"{moment.year + 1}-01-01"
+    bench.send(f"PUT {path}", "PUT", f"{path}/{body}.json", {name: {"note": "more " * 1000, "expires_on": expiry}})
+    url = "https://till.example/" + "a" * 2000
+    adjustment = {
+        "amount": "-10.00",
+        "note": note,
+        "processed_at": moment.isoformat(timespec="seconds"),
+        "remote_transaction_ref": "a" * 255,
+        "remote_transaction_url": url,
+    }
+    bench.send("POST adjustments", "POST", f"{path}/{body}/adjustments.json", {"adjustment": adjustment})
+    bench.send(f"POST {path}/disable", "POST", f"{path}/{body}/disable.json", {name: {}})

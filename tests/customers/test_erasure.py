@@ -35,6 +35,7 @@ from tests.support.api_client import ApiClient, ClientWith
 from tests.support.factories import ALL_SCOPES, make_member
 from tests.support.factories.content import make_article
 from tests.support.factories.fulfillment import make_service, route_order_now
+from tests.support.factories.gift_cards import adjust, make_gift_card
 from tests.support.types import JsonObject
 
 # This word marks all personal data of the customer, in upper or lower case.

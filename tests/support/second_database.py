@@ -58,6 +58,7 @@ PATHS_BY_REASON = {
         test_lock_order.py test_concurrent_changes.py
     """,
     "counters and sums of documents": "documents",
+    "balances of gift cards": "gift_cards",
     "forms of the panel that lock rows": """
         panel/test_bulk_edits.py::test_rows_found_by_a_list_are_edited
         panel/test_bulk_edits.py::test_variants_of_one_product_are_changed_independently

@@ -44,6 +44,7 @@ from tests.support.factories.content import make_blog, make_comment, make_draft,
 from tests.support.factories.countries import add_province, make_country
 from tests.support.factories.customers import make_address, make_customer
 from tests.support.factories.fulfillment import make_event, make_fulfillment, make_fulfillment_order, make_service
+from tests.support.factories.gift_cards import adjust, make_gift_card
 from tests.support.factories.inventory import make_item, make_location, set_stock
 from tests.support.factories.orders import MUG, make_order
 from tests.support.factories.payments import make_handler
@@ -202,6 +203,9 @@ GROWTH: dict[str, Grow] = {
     ),
     "countries.json": lambda world, rows, number: make_country(),
     "countries/<country_id>/provinces.json": lambda world, rows, number: add_province(rows["country_id"], f"X{number}"),
+    "gift_cards.json": lambda world, rows, number: make_gift_card(),
+    "gift_cards/search.json": lambda world, rows, number: make_gift_card(),
+    "gift_cards/<card_id>/adjustments.json": lambda world, rows, number: adjust(rows["card_id"]),
     "payment_handlers.json": lambda world, rows, number: make_handler(
         handler_id=f"more-{number}", config={"shop_id": f"more-{number}"}, enabled=False
     ),

@@ -1,0 +1,1 @@
+"""Gift cards with a ledger of all changes to the balance."""

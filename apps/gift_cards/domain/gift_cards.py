@@ -1,0 +1,179 @@
+"""Create, update, disable and adjust gift cards.
+
+Each change to a balance adds a row to the ledger (``GiftCardAdjustment``) in the same transaction. The card is locked.
+"""
+
+from datetime import date, datetime
+from decimal import Decimal
+
+from django.db import transaction
+
+from apps.core.db.row_locks import refresh_for_update
+from apps.core.events.recording import apply_changes, record_event
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK, INVALID, MUST_EXIST, TAKEN
+from apps.core.i18n.messages import Amount, define_message, define_text
+from apps.core.money import MAX_AMOUNT, ZERO, format_decimal, has_valid_precision
+from apps.core.tenancy.models import App
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs, ReadOnlyAttrs
+from apps.customers.models import Customer
+from apps.gift_cards.domain import codes
+from apps.gift_cards.models import GiftCard, GiftCardAdjustment
+
+CREATED = "gift_cards/create"
+UPDATED = "gift_cards/update"
+DISABLED = "gift_cards/disable"
+ADJUSTED = "gift_cards/adjust"
+_CODE_FORMAT = define_text("gift_cards.code_format", "must have 8 to 20 letters and digits")
+_NOT_POSITIVE = define_text("gift_cards.not_positive", "must be greater than 0")
+_NOT_ZERO = define_text("gift_cards.not_zero", "must not be 0")
+_PAST = define_text("gift_cards.past", "must not be in the past")
+_CUSTOMER_FIXED = define_text("gift_cards.customer_fixed", "cannot be changed once it is set")
+_IS_DISABLED = define_text("gift_cards.is_disabled", "The gift card is disabled, so its balance cannot be changed")
+_TOO_LOW = define_message("gift_cards.too_low", "is more than the balance of {balance}")
+_TOO_HIGH = define_text("gift_cards.too_high", "makes the balance too large")
+_ADJUSTED = define_message("gift_cards.adjusted", "Balance changed by {amount} to {balance}")
+
+
+class GiftCardRefused(DomainError):
+    """Raised when the values of a gift card are invalid."""
+
+
+class AdjustmentRefused(DomainError):
+    """Raised when the balance of a gift card cannot be adjusted."""
+
+    field = "amount"
+
+
+@transaction.atomic
+def create_gift_card(attrs: ReadOnlyAttrs, *, app: App | None, actor: str, at: datetime) -> tuple[GiftCard, str]:
+    """Create a card and return it with its code, which cannot be read again.
+
+    ``attrs`` has ``initial_value``, and optionally ``code``, ``customer_id``, ``expires_on``, ``note`` and
+    ``template_suffix``.
+    """
+    shop = get_current_shop()
+    code = codes.normalize_code(attrs.get("code") or "") or codes.generate_code()
+    if not codes.is_valid_code(code):
+        raise GiftCardRefused(_CODE_FORMAT, field="code")
+    digests = codes.calculate_digests(code)
+    if GiftCard.objects.filter(code_digest__in=digests).exists():
+        raise GiftCardRefused(TAKEN, field="code")
+    value = _check_value(attrs.get("initial_value"), shop.currency)
+    columns = _get_columns(None, attrs, at=at)
+    card = GiftCard(
+        shop=shop,
+        code_digest=digests[0],
+        last_characters=code[-codes.LAST_CHARACTERS :],
+        initial_value=value,
+        balance=value,
+        currency=shop.currency,
+        app=app,
+        created_at=at,
+        **columns,
+    )
+    card.save()
+    GiftCardAdjustment.objects.create(
+        shop=shop, card=card, number=1, amount=value, balance=value, processed_at=at, app=app, created_at=at
+    )
+    record_event(CREATED, card, actor=actor, at=at)
+    return card, code
+
+
+@transaction.atomic
+def update_gift_card(card: GiftCard, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> None:
+    """Change the expiry date, note or template of a card, or set its customer."""
+    refresh_for_update(card, no_key=True)
+    if changes := apply_changes(card, _get_columns(card, attrs, at=at), personal=GiftCard.personal_fields):
+        card.save(update_fields=list(changes))
+        record_event(UPDATED, card, actor=actor, at=at, changes=changes)
+
+
+@transaction.atomic
+def disable_gift_card(card: GiftCard, *, actor: str, at: datetime) -> None:
+    """Disable a card for good. A disabled card keeps its time and its balance."""
+    refresh_for_update(card, no_key=True)
+    if card.disabled_at is None:
+        changes = apply_changes(card, {"disabled_at": at})
+        card.save(update_fields=list(changes))
+        record_event(DISABLED, card, actor=actor, at=at, changes=changes)
+
+
+@transaction.atomic
+def adjust_balance(
+    card: GiftCard, attrs: ReadOnlyAttrs, *, app: App | None, actor: str, at: datetime
+) -> GiftCardAdjustment:
+    """Add an amount to the balance of a card, or subtract a negative amount.
+
+    ``attrs`` has ``amount``, and optionally ``note``, ``processed_at``, ``remote_transaction_ref`` and
+    ``remote_transaction_url``. Adjustments correct balances, so the expiry date does not matter.
+
+    Raises:
+        AdjustmentRefused: The card is disabled, or the balance would be negative or too large.
+    """
+    refresh_for_update(card, no_key=True)
+    if card.disabled_at is not None:
+        raise AdjustmentRefused(_IS_DISABLED, field="base")
+    amount: Decimal | None = attrs.get("amount")
+    if amount is None:
+        raise AdjustmentRefused(BLANK)
+    if not has_valid_precision(amount, card.currency):
+        raise AdjustmentRefused(INVALID)
+    if not amount:
+        raise AdjustmentRefused(_NOT_ZERO)
+    balance = card.balance + amount
+    if balance < 0:
+        raise AdjustmentRefused(_TOO_LOW(balance=Amount(format_decimal(card.balance, card.currency), card.currency)))
+    if balance >= MAX_AMOUNT:
+        raise AdjustmentRefused(_TOO_HIGH)
+    row = GiftCardAdjustment(
+        shop_id=card.shop_id,
+        card=card,
+        number=card.adjustments.count() + 1,
+        amount=amount,
+        balance=balance,
+        app=app,
+        created_at=at,
+        **{name: value for name, value in attrs.items() if name != "amount" and value is not None},
+    )
+    row.save(force_insert=True)
+    changes = apply_changes(card, {"balance": balance})
+    card.save(update_fields=list(changes))
+    texts = (Amount(format_decimal(number, card.currency), card.currency) for number in (amount, balance))
+    message = _ADJUSTED(**dict(zip(("amount", "balance"), texts, strict=True)))
+    record_event(ADJUSTED, card, actor=actor, at=at, changes=changes, message=message)
+    return row
+
+
+def _check_value(value: Decimal | None, currency: str) -> Decimal:
+    if value is None:
+        raise GiftCardRefused(BLANK, field="initial_value")
+    if value <= ZERO:
+        raise GiftCardRefused(_NOT_POSITIVE, field="initial_value")
+    if value >= MAX_AMOUNT or not has_valid_precision(value, currency):
+        raise GiftCardRefused(INVALID, field="initial_value")
+    return value
+
+
+def _get_columns(card: GiftCard | None, attrs: ReadOnlyAttrs, *, at: datetime) -> Attrs:
+    """Return the validated columns in ``attrs`` that staff and apps can change. ``card`` is None for a new card."""
+    columns = {name: attrs[name] or "" for name in ("note", "template_suffix") if name in attrs}
+    if "expires_on" in attrs:
+        _check_expiry(card, attrs["expires_on"], at=at)
+        columns["expires_on"] = attrs["expires_on"]
+    if "customer_id" in attrs and (card is None or attrs["customer_id"] != card.customer_id):
+        if card is not None and card.customer_id is not None:
+            raise GiftCardRefused(_CUSTOMER_FIXED, field="customer_id")
+        if attrs["customer_id"] is not None and not Customer.objects.filter(pk=attrs["customer_id"]).exists():
+            raise GiftCardRefused(MUST_EXIST, field="customer_id")
+        columns["customer_id"] = attrs["customer_id"]
+    return columns
+
+
+def _check_expiry(card: GiftCard | None, day: date | None, *, at: datetime) -> None:
+    """Refuse a new date in the past. A card is valid until the end of the day in the shop's time zone."""
+    if card is not None and day == card.expires_on:
+        return
+    if day is not None and day < at.astimezone(get_current_shop().tzinfo).date():
+        raise GiftCardRefused(_PAST, field="expires_on")

@@ -1,0 +1,69 @@
+"""Export and erase the personal data of customers in gift cards, and move the cards when customers are merged.
+
+Balances, amounts and the link to the customer's row are kept for bookkeeping. Notes and references are erased.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from apps.core.events.recording import EventInput, record_events
+from apps.core.events.redaction import redact_events
+from apps.core.money import format_decimal
+from apps.core.privacy import get_blank_values
+from apps.customers.models import Customer
+from apps.gift_cards.domain.gift_cards import UPDATED
+from apps.gift_cards.models import GiftCard, GiftCardAdjustment
+
+
+def export_gift_cards(customer: Customer, after: int) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield a customer's gift cards with ids above ``after``, oldest first, as ``(id, JSON values)``."""
+    rows = GiftCard.objects.filter(customer=customer, pk__gt=after).order_by("pk").prefetch_related("adjustments")
+    for card in rows.iterator(chunk_size=500):
+        adjustments = [
+            {
+                "amount": format_decimal(row.amount, card.currency),
+                "created_at": row.created_at.isoformat(),
+                "note": row.note,
+                "reference": row.remote_transaction_ref,
+                "url": row.remote_transaction_url,
+            }
+            for row in card.adjustments.all()
+        ]
+        values: dict[str, object] = {
+            "last_characters": card.last_characters,
+            "balance": format_decimal(card.balance, card.currency),
+            "currency": card.currency,
+            "expires_on": card.expires_on.isoformat() if card.expires_on else None,
+            "note": card.note,
+            "adjustments": adjustments,
+        }
+        yield card.pk, values
+
+
+def redact_gift_cards(customer: Customer, actor: str, at: datetime) -> None:
+    """Erase the notes and references of a locked customer's cards."""
+    ids = list(lock_customer_cards(customer.pk).values_list("pk", flat=True))
+    GiftCard.objects.filter(pk__in=ids).update(**get_blank_values(GiftCard))
+    GiftCardAdjustment.objects.filter(card__in=ids).update(**get_blank_values(GiftCardAdjustment))
+    redact_events(GiftCard, ids)
+
+
+def get_customer_cards(customer_id: int) -> QuerySet[GiftCard]:
+    return GiftCard.objects.filter(customer_id=customer_id)
+
+
+def lock_customer_cards(customer_id: int) -> QuerySet[GiftCard]:
+    return get_customer_cards(customer_id).select_for_update(no_key=True).order_by("pk")
+
+
+def move_gift_cards(cards: Sequence[GiftCard], keep_id: int, other_id: int, actor: str, at: datetime) -> None:
+    """Move locked cards to another locked customer."""
+    if not cards:
+        return
+    GiftCard.objects.filter(pk__in=[card.pk for card in cards]).update(customer_id=keep_id, updated_at=at)
+    for card in cards:
+        card.customer_id, card.updated_at = keep_id, at
+    changes = {"customer_id": [other_id, keep_id]}
+    record_events([EventInput(UPDATED, card, changes) for card in cards], actor=actor, at=at)

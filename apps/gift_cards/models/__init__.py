@@ -1,0 +1,3 @@
+from apps.gift_cards.models.gift_cards import GiftCard, GiftCardAdjustment
+
+__all__ = ["GiftCard", "GiftCardAdjustment"]
