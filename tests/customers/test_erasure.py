@@ -198,6 +198,9 @@ def fill_the_past(shop: Shop, customer: Customer, order: Order) -> None:
     Order.objects.filter(pk=order.pk).update(client_details={"user_agent": f"{WORD}-agent"})
     updates.add_comment(order, f"{WORD} called", actor="staff:1", at=timezone.now())
     Order.objects.filter(pk=order.pk).update(shipping_address={**ADDRESS, "address2": f"Hall 7 of {WORD}"})
+    card = make_gift_card(customer_id=customer.pk, note=f"For {WORD}")
+    reference = {"remote_transaction_ref": WORD, "remote_transaction_url": f"https://till.example/{WORD}"}
+    adjust(card.pk, note=f"Lunch of {WORD}", **reference)
     document = issue_invoice(order, actor="staff:1", at=timezone.now())
     # The snapshot is kept, because tax law requires the recipient of an invoice (tests/documents/test_invoices.py).
     IssuedDocument.objects.filter(pk=document.pk).update(snapshot={})
