@@ -143,7 +143,10 @@ def test_a_disabled_card_stays_disabled_and_keeps_its_balance(api: ApiClient) ->
     assert bodies[0] == bodies[1]
     assert bodies[0]["gift_card"]["disabled_at"]
     assert get_errors(refused) == {"base": ["The gift card is disabled, so its balance cannot be changed"]}
-    assert (GiftCard.objects.get().balance, Event.objects.filter(topic="gift_cards/disable").count()) == (100, 1)
+    assert (GiftCard.objects.get().balance, Event.objects.filter(topic="gift_cards/disable").count()) == (
+        Decimal(100),
+        1,
+    )
 
 
 def test_cards_are_listed_and_counted_by_status(api: ApiClient) -> None:

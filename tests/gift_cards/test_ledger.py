@@ -77,7 +77,7 @@ def test_invalid_amounts_change_nothing(api: ApiClient, fields: JsonObject, mess
 
     assert get_errors(response) == {"amount": [message]}
     card.refresh_from_db()
-    assert (card.balance, card.adjustments.count()) == (100, 1)
+    assert (card.balance, card.adjustments.count()) == (Decimal(100), 1)
 
 
 def test_adjustments_belong_to_their_card(api: ApiClient) -> None:

@@ -13,7 +13,7 @@ from django.utils.crypto import salted_hmac
 MIN_LENGTH, MAX_LENGTH = 8, 20
 LAST_CHARACTERS = 4
 _LENGTH = 16
-# Without characters that look alike, because customers type codes from paper.
+# Without characters that are easily confused, because customers type codes from paper.
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 _VALID = re.compile(rf"[a-z0-9]{{{MIN_LENGTH},{MAX_LENGTH}}}")
 
