@@ -91,7 +91,8 @@ class GiftCardViewSet(ShopViewSet[GiftCard]):
     responses = {"search": MANY, "disable": ONE}
     request_bodies = {"disable": {"type": "object"}}
     query_parameters = {"search": ("query", "order", "limit", "page_info", "fields")}
-    extra_response_properties = {"create": {"code": {"type": ["string", "null"]}}}
+    # Only the response of ``create`` contains the code.
+    detail_properties = {"code": {"type": ["string", "null"]}}
 
     def create(self, request: Request, **_: int) -> HttpResponse:
         attrs = self.get_validated_attributes()
