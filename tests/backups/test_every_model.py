@@ -21,7 +21,12 @@ from tests.support import factories
 from tests.support.panel.one_of_each import make_one_of_each
 
 # Values that constraints require, by model.
-VALUES: dict[str, Attrs] = {"refunds.BogusMovement": {"amount": Decimal("1.00")}}
+_ONE = Decimal("1.00")
+VALUES: dict[str, Attrs] = {
+    "refunds.BogusMovement": {"amount": _ONE},
+    "gift_cards.GiftCard": {"initial_value": _ONE, "balance": _ONE},
+    "gift_cards.GiftCardAdjustment": {"amount": _ONE, "balance": _ONE},
+}
 _BY_TYPE: dict[type[models.Field[Any, Any]], object] = {
     models.URLField: "https://a.example/",
     models.GenericIPAddressField: "203.0.113.9",
