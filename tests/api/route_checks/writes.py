@@ -160,14 +160,25 @@ def check_ids_in_the_path_override_ids_in_the_body(case: RouteCase) -> None:
 
 
 def get_related_paths(case: RouteCase, names: Collection[str]) -> list[str]:
-    """Return the URLs of the object and related objects: all GET routes that need only these path arguments."""
+    """Return the URLs of the object and related objects: all GET routes that need only these path arguments.
+
+    Arguments of the same name can refer to different objects. For example, ``products/<id>.json`` is not related to
+    ``products/<product_id>/images/<id>.json``: the ID of an image may be the ID of any product.
+    """
     resource = case.sample.pattern.split("/")[0].removesuffix(".json")
     paths = []
     for route in get_all_routes():
         argument_names = set(re.findall(r"<(\w+)>", route.name))
-        if route.name.startswith(f"GET {resource}/") and argument_names and argument_names <= set(names):
+        same_objects = all(_get_collection(route, name) == _get_collection(case.route, name) for name in argument_names)
+        is_related = route.name.startswith(f"GET {resource}/") and argument_names <= set(names) and same_objects
+        if is_related and argument_names:
             paths.append(SAMPLES[route.name].path(case.arguments))
     return paths
+
+
+def _get_collection(route: Route, argument: str) -> str:
+    """Return the part of the route's path before an argument."""
+    return route.name.partition(" ")[2].partition(f"<{argument}>")[0]
 
 
 def writes_back(route: Route) -> bool:
