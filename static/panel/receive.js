@@ -14,18 +14,21 @@
   const found = box.querySelector("[data-receive-found]");
   const total = box.querySelector("[data-receive-total]");
   const most = Number(box.dataset.most);
+  // Only count listed items, and add no lines.
+  const counts = "receiveCounts" in box.dataset;
   let changed = false;
   let queue = Promise.resolve();
   let pending = 0;
   let waiting = false;
 
-  const lines = () => [...body.children];
+  const lines = () => [...body.querySelectorAll("[data-line]")];
   const lineOf = (id) => lines().find((line) => line.dataset.line === String(id));
   const inputOf = (line) => line.querySelector("input");
-  const nameOf = (line) => line.querySelector("[data-line-name]").textContent;
+  const nameOf = (line) => line.dataset.name ?? line.querySelector("[data-line-name]").textContent;
   const amount = (line) => (/^\+?\d+$/.test(inputOf(line).value.trim()) ? Number(inputOf(line).value) : 0);
 
   const refresh = () => {
+    if (counts) return;
     box.querySelector("[data-receive-table]").hidden = !lines().length;
     const units = lines().reduce((sum, line) => sum + amount(line), 0);
     total.textContent = lines().length ? translate("Items: {items}. Quantity: {units}.", { items: lines().length, units }) : "";
@@ -75,7 +78,16 @@
     return line;
   };
 
+  const count = (item) => {
+    const line = lineOf(item.id);
+    if (!line) return warn(translate("{name} is not missing from this transfer.", { name: item.name }), "");
+    if (!last.value) lines().forEach((other) => (inputOf(other).value = 0));
+    last.value = item.id;
+    write(line, amount(line) + 1);
+  };
+
   const add = (item) => {
+    if (counts) return count(item);
     const known = lineOf(item.id);
     if (!known && lines().length >= most) return warn(translate("The list is full: {most} items.", { most }), "");
     const line = known ?? create(item);

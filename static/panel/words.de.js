@@ -172,6 +172,7 @@ window.panelWords = {
   "{count} cells filled.": "{count} Zellen ausgefüllt.",
   "{count} variants": "{count} Varianten",
   "{name} has unsaved changes. Close the file and discard the changes?": "{name} hat nicht gespeicherte Änderungen. Datei schließen und Änderungen verwerfen?",
+  "{name} is not missing from this transfer.": "{name} fehlt bei dieser Umlagerung nicht.",
   "{name} removed.": "{name} entfernt.",
   "{name} was added to the shop's files.": "{name} wurde zu den Dateien des Shops hinzugefügt.",
   "{name}: position {place} of {number}. Save to keep the new position.": "{name}: Position {place} von {number}. Speichern Sie, um die neue Position zu behalten.",

@@ -1,14 +1,24 @@
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from apps.catalog.models import Product, Variant
 from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Customer
+from apps.inventory.domain.transfers import create_transfer, send_transfer
 from apps.orders.models import Order
 from tests.support.browser.click_counter import InputCounter
 from tests.support.browser.full_shop import run_jobs
 from tests.support.browser.pages import BrowserPage
 from tests.support.factories.catalog import PNG, make_product
+from tests.support.factories.inventory import (
+    get_available,
+    get_first_location,
+    make_item,
+    make_location,
+    set_stock,
+)
 from tests.support.factories.orders import make_order
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("media_root")]
@@ -171,3 +181,37 @@ def test_receiving_12_variants_by_scanner_takes_at_most_20_keys_each(window: Bro
     assert (hands.keys + hands.characters) / len(items) <= 20
     quantities = Variant.objects.order_by("pk").values_list("inventory_quantity", flat=True)
     assert list(quantities) == [13, *[12] * 11]
+
+
+def test_the_items_of_a_transfer_are_counted_by_scanner(window: BrowserPage) -> None:
+    shop = Shop.objects.get()
+    first, second = (make_item(shop, sku=sku) for sku in ("MUG-1", "CUP-1"))
+    depot = make_location(shop)
+    with shop_scope(shop):
+        for item in (first, second):
+            set_stock(item, get_first_location(shop), 5)
+        transfer = create_transfer(
+            origin_id=get_first_location(shop).pk,
+            destination_id=depot.pk,
+            quantities={first.pk: 2, second.pk: 5},
+            actor="system",
+            at=timezone.now(),
+        )
+        send_transfer(transfer, actor="system", at=timezone.now())
+    page = window.go("inventory_stocktransfer_change", transfer.pk)
+    field = page.get_by_label("SKU, barcode or product")
+    mugs, cups = (page.get_by_label(f"Received now of {sku}") for sku in ("MUG-1", "CUP-1"))
+    expect(cups).to_have_value("5")
+    hands = InputCounter(page)
+    hands.click(field)
+    for code in ("MUG-1", "MUG-1", "CUP-1", "+2", "UNKNOWN"):
+        hands.type(code)
+        hands.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("No item has the SKU or barcode “UNKNOWN”.")
+    expect(mugs).to_have_value("2")
+    expect(cups).to_have_value("3")
+    field.select_text()
+    hands.press("Delete")
+    hands.click(page.get_by_role("button", name="Receive items"))
+    expect(page.get_by_text("5 received. The stock at Depot is updated.")).to_be_visible()
+    assert get_available(second, depot) == 3

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.core.tenancy.models import Shop
 from apps.inventory.domain import locations, stock, transfers
@@ -175,3 +176,39 @@ def test_viewers_cannot_receive(admin_client_with: PanelWith, shop: Shop, item: 
     assert "Received now" not in viewer.get(CHANGE, transfer.pk).content.decode()
     assert viewer.post(RECEIVE, transfer.pk).status_code == 403
     assert viewer.post(CANCEL, transfer.pk).status_code == 403
+
+
+def test_scanned_codes_count_what_has_arrived(panel: Panel, shop: Shop, item: InventoryItem) -> None:
+    other, unlisted = make_item(shop, sku="CUP-1"), make_item(shop, sku="PEN-1")
+    set_stock(other, get_first_location(shop), 4)
+    transfer = transfers.create_transfer(
+        origin_id=get_first_location(shop).pk,
+        destination_id=make_location(shop).pk,
+        quantities={item.pk: 3, other.pk: 4},
+        actor="system",
+        at=timezone.now(),
+    )
+    transfers.send_transfer(transfer, actor="system", at=transfer.created_at)
+    data = get_form(panel.get(CHANGE, transfer.pk).content, "seen_version").data
+    mug, cup = f"quantity-{item.pk}", f"quantity-{other.pk}"
+    assert (data[mug], data[cup]) == (["3"], ["4"])
+
+    for code, counted in (
+        ("MUG-1", ("1", "0")),
+        ("mug-1", ("2", "0")),
+        ("CUP-1", ("2", "1")),
+        ("4", ("2", "4")),
+        (unlisted.sku, ("2", "4")),
+        ("", ("2", "4")),
+    ):
+        page = panel.http.post(panel.url(RECEIVE, transfer.pk), {**data, "code": code, "step": "find"})
+        data = get_form(page.content, "seen_version").data
+        assert (data[mug], data[cup]) == ([counted[0]], [counted[1]])
+        assert ("PEN-1 is not missing from this transfer." in page.content.decode()) == (code == unlisted.sku)
+    assert StockTransfer.objects.get().state == StockTransfer.State.IN_TRANSIT
+
+    # A code that was not entered must not be lost.
+    panel.http.post(panel.url(RECEIVE, transfer.pk), {**data, "code": "MUG-1", "step": "receive"})
+    assert StockTransfer.objects.get().state == StockTransfer.State.IN_TRANSIT
+    panel.http.post(panel.url(RECEIVE, transfer.pk), {**data, mug: "3", "code": "", "step": "receive"})
+    assert StockTransfer.objects.get().state == StockTransfer.State.CLOSED

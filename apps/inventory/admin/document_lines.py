@@ -36,7 +36,8 @@ class LineRow:
 class LinesInput:
     """The quantities in a form, as text by item id, newest first. ``last`` is the item that was scanned last.
 
-    The form also has the names of the items, in case items are deleted while it is open.
+    The form also has the names of the items, in case items are deleted while it is open. With ``is_counting``, codes
+    only count the items that have a quantity, and the first code sets all quantities to 0.
     """
 
     quantities: dict[int, str] = field(default_factory=dict)
@@ -47,20 +48,21 @@ class LinesInput:
     error: str = ""
     found: list[InventoryItem] = field(default_factory=list)
     errors: dict[int, str] = field(default_factory=dict)
+    is_counting: bool = False
 
     @classmethod
     def from_lines(cls, lines: Iterable[StockDocumentLine]) -> "LinesInput":
         return cls({line.item_id: str(line.quantity) for line in lines if line.item_id is not None})
 
     @classmethod
-    def from_data(cls, data: QueryDict) -> "LinesInput":
+    def from_data(cls, data: QueryDict, *, is_counting: bool = False) -> "LinesInput":
         texts: dict[str, dict[int, str]] = {"quantity": {}, "name": {}}
         for name, value in data.items():
             if match := _FIELD.fullmatch(name):
                 texts[match[1]][int(match[2])] = str(value).strip()
         last = data.get("last", "")
         last_id = int(last) if last.isdecimal() and len(last) <= 18 else None
-        return cls(texts["quantity"], texts["name"], last_id)
+        return cls(texts["quantity"], texts["name"], last_id, is_counting=is_counting)
 
     def run_step(self, data: QueryDict) -> None:
         """Run the step of the form that changes lines: a scanned code, a chosen item, or an item to remove."""
@@ -99,12 +101,17 @@ class LinesInput:
             self.message = _("{name}: {quantity}").format(name=row.name, quantity=quantity)
 
     def _add(self, item: InventoryItem) -> None:
+        name = get_item_names([item])[item.pk]
+        if self.is_counting and item.pk not in self.quantities:
+            self.error = _("{name} is not missing from this transfer.").format(name=name)
+            return
+        if self.is_counting and self.last is None:
+            self.quantities = dict.fromkeys(self.quantities, "0")
         before = _NUMBER.fullmatch(self.quantities.pop(item.pk, ""))
         quantity = int(before[1]) + 1 if before else 1
         # The newest line comes first, so that it is next to the field.
         self.quantities = {item.pk: str(quantity), **self.quantities}
         self.last = item.pk
-        name = get_item_names([item])[item.pk]
         self.message = _("{name}: {quantity}").format(name=name, quantity=quantity)
 
     def parse(self) -> dict[int, int]:

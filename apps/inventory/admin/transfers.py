@@ -125,8 +125,12 @@ class StockTransferAdmin(StockDocumentAdmin[StockTransfer]):
 
     @row_view("receive/", CHANGE, post_only=True)
     def receive_view(self, request: HttpRequest, transfer: StockTransfer) -> HttpResponse:
-        """Add the entered quantities to the destination. After an error, show the entered quantities again."""
-        lines = LinesInput.from_data(request.POST)
+        """Add the entered quantities to the destination. After a code or an error, show the input again."""
+        lines = LinesInput.from_data(request.POST, is_counting=True)
+        # A code that was typed but not entered is entered first, because it would be missing from what is saved.
+        if request.POST.get("step") == "find" or "add" in request.POST or request.POST.get("code", "").strip():
+            lines.run_step(request.POST)
+            return self.show(request, transfer, entered=lines)
         seen = request.POST.get("seen_version", "")
         try:
             quantities = lines.parse()
@@ -175,6 +179,8 @@ class StockTransferAdmin(StockDocumentAdmin[StockTransfer]):
             request,
             document,
             rows=rows,
+            scanned=entered or LinesInput(),
+            lookup=self.url("lookup"),
             is_moving=is_moving,
             is_awaiting=transfers.is_awaiting(lines),
             receive=self.url("receive", document.pk),
