@@ -9,7 +9,7 @@ from apps.core.events.models import Event
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.shops.domain import shop_countries
-from apps.shops.domain.starter_rates import STARTER_RATES
+from apps.shops.domain.tax_rates.starter_rates import STARTER_RATES
 from apps.shops.models import ShopCountry, ShopProvince
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.panel.html_forms import get_forms

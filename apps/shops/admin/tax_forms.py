@@ -15,7 +15,7 @@ from apps.core.types import Attrs
 from apps.shops.domain.countries import get_country_choices
 from apps.shops.domain.shop_countries import REST_OF_WORLD
 from apps.shops.domain.tax_rates import combine_rates
-from apps.shops.domain.tax_settings import SHOP_SETTINGS, RateChange
+from apps.shops.domain.tax_rates.tax_settings import SHOP_SETTINGS, RateChange
 from apps.shops.models import ShopCountry, ShopProvince
 from apps.shops.models.countries import RATE_DECIMALS
 

@@ -17,9 +17,10 @@ from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.i18n import formats
 from apps.core.tenancy.models import Shop
 from apps.shops.admin.tax_forms import CountryForm, Region, StarterForm, TaxesForm, describe_rates, format_percentage
-from apps.shops.domain import shop_countries, starter_rates, tax_settings
+from apps.shops.domain import shop_countries
 from apps.shops.domain.countries import get_country_choices, localize_country, localize_province
 from apps.shops.domain.shop_countries import REST_OF_WORLD
+from apps.shops.domain.tax_rates import starter_rates, tax_settings
 from apps.shops.models import ShopCountry, ShopProvince
 
 VIEW, CHANGE = "shops.view_shopcountry", "shops.change_shopcountry"
