@@ -31,7 +31,7 @@ LONG = "Schokoladenfabrikation " * 11
 # Screens without a table.
 SCREENS_WITHOUT_TABLE = {
     *("shops_shop_changelist", "content_theme_changelist", "inventory_inventoryitem_changelist"),
-    "documents_documentsettings_changelist",
+    *("documents_documentsettings_changelist", "shops_shopcountry_changelist"),
 }
 LISTS = [name for name in TABLE if name.endswith("_changelist") and name not in SCREENS_WITHOUT_TABLE]
 # Return the number of lines, the height and the cut-off statuses of each row.

@@ -272,10 +272,10 @@ def test_search_knows_the_case_of_every_script(owner_client: Panel) -> None:
 # about 900 bytes.
 MOST, ROWS = 61_500, 25  # bytes
 # Pages without so many rows or without a table: the shop settings, policies (one of each type), the themes (at most
-# twenty), the stock grid, and the settings of documents.
+# twenty), the stock grid, and the settings of documents and taxes.
 OTHERWISE = {
     *("shops.shop", "content.policy", "content.theme", "inventory.inventoryitem"),
-    "documents.documentsettings",
+    *("documents.documentsettings", "shops.shopcountry"),
 }
 RICH_LISTS = sorted(
     label

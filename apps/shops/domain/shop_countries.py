@@ -4,6 +4,7 @@ The shipping zones of a shop follow from its countries: the shop's own country, 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import TypeVar
@@ -13,8 +14,10 @@ from django.utils import timezone
 
 from apps.core.db.row_locks import get_for_update, refresh_for_update
 from apps.core.events.recording import apply_changes, record_event
+from apps.core.events.values import Changes
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import INVALID
+from apps.core.money import format_plain
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
@@ -45,6 +48,12 @@ class UnknownCode(DomainError):
     """Raised when a country code is unknown."""
 
     field = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class ProvinceTax:
+    tax: Decimal
+    tax_type: str
 
 
 def get_shop_country_name(code: str) -> str:
@@ -86,8 +95,16 @@ def get_shipping_zone_id(shop: Shop, country_code: str) -> int:
 
 
 @transaction.atomic
-def create_country(attrs: Attrs, *, actor: str, at: datetime) -> ShopCountry:
-    """Add a country to the shop, with its provinces. ``attrs`` has ``code`` and optionally ``tax`` and ``tax_name``.
+def create_country(
+    attrs: Attrs, *, actor: str, at: datetime, province_taxes: Mapping[str, ProvinceTax] | None = None
+) -> ShopCountry:
+    """Add a country to the shop, with its provinces.
+
+    Args:
+        attrs: ``code``, and optionally ``tax`` and ``tax_name``.
+        actor: The actor of the event.
+        at: The time of the event.
+        province_taxes: The taxes of provinces by code. Other provinces have no rate.
 
     Raises:
         UnknownCode: No country has this code.
@@ -98,7 +115,7 @@ def create_country(attrs: Attrs, *, actor: str, at: datetime) -> ShopCountry:
         if country is None:
             raise UnknownCode(INVALID)
         code = country.code
-    row = _store_country(get_current_shop(), code, attrs, at)
+    row = _store_country(get_current_shop(), code, attrs, at, province_taxes)
     record_event("countries/create", row, actor=actor, at=at)
     return row
 
@@ -116,17 +133,31 @@ def add_own_country(actor: str) -> None:
         create_country({"code": code}, actor=actor, at=timezone.now())
 
 
-def _store_country(shop: Shop, code: str, attrs: Attrs, at: datetime) -> ShopCountry:
+def _store_country(
+    shop: Shop, code: str, attrs: Attrs, at: datetime, province_taxes: Mapping[str, ProvinceTax] | None = None
+) -> ShopCountry:
     tax_name, tax = attrs.get("tax_name") or get_tax_name(code), attrs.get("tax") or Decimal(0)
     row: ShopCountry = ShopCountry.objects.create(shop=shop, code=code, tax_name=tax_name, tax=tax, created_at=at)
-    ShopProvince.objects.bulk_create(build_provinces(ShopProvince, code, shop=shop, country=row, created_at=at))
+    provinces = build_provinces(ShopProvince, code, shop=shop, country=row, created_at=at)
+    for province in provinces:
+        if province_tax := (province_taxes or {}).get(province.code):
+            province.tax, province.tax_type = province_tax.tax, province_tax.tax_type
+    ShopProvince.objects.bulk_create(provinces)
     return row
+
+
+def _apply_tax_changes(row: ShopCountry | ShopProvince, attrs: Attrs) -> Changes:
+    """Set new values, and return the changes with rates such as 0.19 instead of all decimals of the column."""
+    changes = apply_changes(row, attrs)
+    if "tax" in changes:
+        changes["tax"] = [format_plain(Decimal(str(rate))) for rate in changes["tax"]]
+    return changes
 
 
 @transaction.atomic
 def update_country(country: ShopCountry, attrs: Attrs, *, actor: str, at: datetime) -> None:
     refresh_for_update(country, no_key=True)
-    if changes := apply_changes(country, attrs):
+    if changes := _apply_tax_changes(country, attrs):
         country.save(update_fields=list(changes))
         record_event("countries/update", country, actor=actor, at=at, changes=changes)
 
@@ -135,7 +166,7 @@ def update_country(country: ShopCountry, attrs: Attrs, *, actor: str, at: dateti
 def update_province(province: ShopProvince, attrs: Attrs, *, actor: str, at: datetime) -> None:
     get_for_update(ShopCountry, province.country_id)
     refresh_for_update(province, no_key=True)
-    if changes := apply_changes(province, attrs):
+    if changes := _apply_tax_changes(province, attrs):
         province.save(update_fields=list(changes))
         record_event("provinces/update", province, actor=actor, at=at, changes=changes)
 

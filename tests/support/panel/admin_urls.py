@@ -28,6 +28,12 @@ ROWS = (
     ("shops_shop", "add", "", "", 200),
     ("shops_shop", "change history", "preferences", "shop", 200),
     ("shops_shop", "delete", "", "shop", 200),
+    ("shops_shopcountry", "changelist", "preferences", "", 302),
+    ("shops_shopcountry", "add", "", "", 200),
+    ("shops_shopcountry", "edit starter_rates", "preferences", "", 200),
+    ("shops_shopcountry", "change history remove", "preferences", "country", 200),
+    ("shops_shopcountry", "delete", "", "country", 200),
+    ("shops_shopcountry", "add_country", "preferences", "", 405),
     ("shops_installation", "changelist", INSTALLED, "", 200),
     ("shops_installation", "add", "applications", "", 200),
     # The request lacks the app's authorization parameters.

@@ -26,6 +26,7 @@ from tests.support.factories.content import (
     make_rewritten,
     make_store_file,
 )
+from tests.support.factories.countries import make_country
 from tests.support.factories.customers import make_customer
 from tests.support.factories.fulfillment import make_event, make_fulfillment_order, make_service
 from tests.support.factories.inventory import (
@@ -74,6 +75,7 @@ def make_one_of_each(shop: Shop) -> Things:
         return {
             "": (),
             "shop": (shop.pk,),
+            "country": (make_country().pk,),
             "app": (own.pk,),
             "installation": (installation.pk,),
             "token": (installation.pk, AccessToken.objects.get(installation=installation).pk),

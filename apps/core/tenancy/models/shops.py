@@ -78,6 +78,7 @@ class Shop(Timestamped):
         gettext_lazy("customer accounts"), max_length=20, choices=CustomerAccounts, default=CustomerAccounts.OPTIONAL
     )
     taxes_included = models.BooleanField(gettext_lazy("prices include tax"), default=False)
+    shipping_taxed = models.BooleanField(gettext_lazy("tax is charged on shipping"), default=False, db_default=False)
     low_stock_at = models.PositiveSmallIntegerField(
         gettext_lazy("low-stock threshold"),
         validators=[MaxValueValidator(MAX_LOW_STOCK)],
