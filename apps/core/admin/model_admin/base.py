@@ -55,7 +55,7 @@ from apps.core.admin.lists.changelist import PanelChangeList, strip_markup
 from apps.core.admin.lists.paginator import BoundedPaginator
 from apps.core.admin.model_admin import delete_preview
 from apps.core.admin.model_admin.audit import AuditedAdmin
-from apps.core.admin.model_admin.registry import Inline, inlines, list_actions, list_headers
+from apps.core.admin.model_admin.registry import Inline, inlines, list_actions, list_buttons, list_headers
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context, as_staff_request
 from apps.core.admin.theme import display
@@ -185,6 +185,10 @@ class PanelAdmin(AuditedAdmin[M]):
     @property
     def list_headers(self) -> Sequence[str]:
         return [template for (model, _), template in list_headers.items() if model is self.model]
+
+    @property
+    def list_buttons(self) -> Sequence[str]:
+        return [template for (model, _), template in list_buttons.items() if model is self.model]
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         actions = super().get_actions(request)
