@@ -38,4 +38,5 @@ urlpatterns = [
     path("docs/", include("apps.core.rest.reference.urls")),
     path("account/", include("apps.customers.public.urls")),
     path("", include("apps.orders.public.urls")),
+    path("", include("apps.draft_orders.public.urls")),
 ]

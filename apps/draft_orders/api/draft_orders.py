@@ -10,11 +10,14 @@ from apps.core.i18n.error_messages import BLANK, NOT_BOOLEAN
 from apps.core.rest.exceptions import BadRequest, Unprocessable
 from apps.core.rest.requests.views import ONE
 from apps.core.rest.resources.filters import ChoiceFilter, ResourceFilter
+from apps.core.rest.resources.serializers import validate_body
 from apps.core.rest.viewsets import ShopViewSet
 from apps.core.types import Attrs, Schema
+from apps.customers.api.customers import INVITE_SCHEMA, InviteSerializer
 from apps.draft_orders.api.serializers import DraftOrderSerializer
 from apps.draft_orders.domain import draft_orders
 from apps.draft_orders.domain.completion import complete_draft_order
+from apps.draft_orders.domain.invoices import send_invoice
 from apps.draft_orders.models import DraftOrder
 from apps.metafields.api.metafields import METAFIELDS_SCHEMA
 from apps.metafields.domain.write import MetafieldInput, validate_metafields
@@ -33,8 +36,19 @@ class DraftOrderViewSet(ShopViewSet[DraftOrder]):
     singular = "draft_order"
     # An order or a customer that is deleted leaves the draft order without a new version.
     version_columns = ("version", "customer__version", "order_id")
-    request_bodies = {"complete": {"type": "object"}}
-    responses = {"complete": ONE}
+    request_bodies = {
+        "complete": {"type": "object"},
+        "send_invoice": {"type": "object", "properties": {"draft_order_invoice": INVITE_SCHEMA}},
+    }
+    responses = {
+        "complete": ONE,
+        "send_invoice": {
+            "type": "object",
+            "required": ["draft_order_invoice"],
+            "properties": {"draft_order_invoice": INVITE_SCHEMA},
+        },
+    }
+    success_statuses = {"send_invoice": 201}
     query_parameters = {"complete": ("payment_pending",)}
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
@@ -84,3 +98,18 @@ class DraftOrderViewSet(ShopViewSet[DraftOrder]):
                 self.get_object(), payment_pending=payment_pending, actor=self.actor, at=self.at, app=app
             )
             return self.render_object(draft.pk)
+
+    def send_invoice(self, request: Request, **_: int) -> HttpResponse:
+        """Email the invoice of a draft order."""
+        body = {} if self.body in (None, {}) else self.unwrap_body("draft_order_invoice")
+        attrs = validate_body(InviteSerializer, self.version, body)
+        with transaction.atomic():
+            invoice = send_invoice(self.get_object(), attrs, actor=self.actor, at=self.at)
+        values = {
+            "to": invoice.to_address,
+            "from": invoice.from_address,
+            "subject": invoice.subject,
+            "custom_message": invoice.custom_message,
+            "bcc": invoice.bcc,
+        }
+        return self.json_response({"draft_order_invoice": values}, 201)

@@ -15,9 +15,10 @@ from apps.core.rest.resources.fields import (
     ReadOnlyColumn,
     Render,
     TagsField,
+    TextField,
     global_id_field,
 )
-from apps.core.rest.resources.nested_objects import ObjectField
+from apps.core.rest.resources.nested_objects import ObjectField, ValueListField
 from apps.core.rest.resources.nested_rows import WritableNestedRows
 from apps.core.rest.resources.serializers import ResourceSerializer
 from apps.core.types import Rendered, RequestData, Schema
@@ -39,7 +40,7 @@ from apps.orders.api.fields import (
     nullable_integer,
     nullable_text,
 )
-from apps.orders.api.orders import MAX_LINES, OrderCustomerField, PhoneConsentField
+from apps.orders.api.orders import MAX_CODES, MAX_LINES, OrderCustomerField, PhoneConsentField
 from apps.orders.domain.create.lines import MAX_QUANTITY
 
 _DRAFT_PATH = "draft_order__"
@@ -179,6 +180,7 @@ class DraftOrderSerializer(ResourceSerializer[DraftOrder]):
     applied_discount = AppliedDiscountField()
     order_id = ReadOnlyColumn()
     shipping_line = DraftShippingField()
+    discount_codes = ValueListField(TextField(max_length=255), most=MAX_CODES)
     tax_lines = ComputedField(_render_taxes, "tax_lines", "currency", schema=_TAX_LINES)
     tags = TagsField()
     note_attributes = name_value_list()

@@ -13,6 +13,8 @@ from apps.core.exceptions import DomainError
 from apps.core.money import ZERO, format_decimal, format_plain, round_money, split_amount
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, ReadOnlyAttrs
+from apps.discounts.domain.calculation import Cart, CartLine, CartShipping, calculate_discounts
+from apps.discounts.domain.refusals import CODE_REFUSED
 from apps.draft_orders.models import DraftOrder, DraftOrderLine
 from apps.orders.domain.create.drafts import OrderDraft, OrderParts, build_order
 from apps.orders.domain.create.restored import OrderRefused
@@ -53,6 +55,7 @@ def calculate_draft(draft: DraftOrder, lines: Sequence[DraftOrderLine], *, at: d
     """
     draft.customer_tax_exempt = draft.customer is not None and draft.customer.tax_exempt
     _set_discounts(draft, lines)
+    _apply_codes(draft, lines, at=at)
     _set_taxes(draft, lines)
     calculated = build_draft(draft, lines, at=at)
     order, shipping = calculated.order, calculated.shipping
@@ -96,8 +99,19 @@ def get_order_input(draft: DraftOrder, lines: Sequence[DraftOrderLine]) -> tuple
         shipping=[] if draft.shipping_line is None else [_get_shipping(draft.shipping_line)],
         customer={"id": draft.customer_id} if draft.customer_id else None,
         applications=draft.discount_applications,
+        codes=[_build_code(row) for row in draft.discount_applications if row["type"] == "discount_code"],
     )
     return attrs, parts
+
+
+def _build_code(application: ReadOnlyAttrs) -> Attrs:
+    """Return a code in the format of ``OrderParts``. The amount follows from the allocations of the application."""
+    is_shipping = application["target_type"] == "shipping_line"
+    return {
+        "code": application["code"],
+        "amount": ZERO,
+        "type": "shipping" if is_shipping else application["value_type"],
+    }
 
 
 def _get_shipping(row: ReadOnlyAttrs) -> Attrs:
@@ -169,6 +183,38 @@ def _allocate(line: DraftOrderLine, amount: Decimal, application: int) -> None:
         line.discount += amount
         allocation = {"amount": str(amount), "discount_application_index": application}
         line.discount_allocations = [*line.discount_allocations, allocation]
+
+
+def _apply_codes(draft: DraftOrder, lines: Sequence[DraftOrderLine], *, at: datetime) -> None:
+    """Apply the discount codes to the prices that remain after the manual discounts."""
+    if not draft.discount_codes:
+        return
+    shipping = draft.shipping_line
+    cart = Cart(
+        currency=draft.currency,
+        lines=[
+            CartLine(line.quantity, line.price, line.product_id, line.variant_id, line.discount) for line in lines
+        ],
+        shipping=[] if shipping is None else [CartShipping(Decimal(shipping["price"]))],
+        customer=draft.customer,
+        email=draft.recipient,
+        country_code=_get_tax_region(draft)[0],
+    )
+    found = calculate_discounts(cart, draft.discount_codes, at=at)
+    if found.refused:
+        reasons = [CODE_REFUSED(code=code, reason=[reason]) for code, reason in found.refused.items()]
+        raise DraftOrderRefused({"discount_codes": reasons})
+    offset = len(draft.discount_applications)
+    draft.discount_applications = [*draft.discount_applications, *found.applications]
+    for line, allocations in zip(lines, found.line_allocations, strict=True):
+        for row in allocations:
+            _allocate(line, row["amount"], offset + row["discount_application_index"])
+    if shipping is not None:
+        shares = [
+            {"amount": str(row["amount"]), "discount_application_index": offset + row["discount_application_index"]}
+            for row in found.shipping_allocations[0]
+        ]
+        draft.shipping_line = {**shipping, "discount_allocations": shares}
 
 
 def _set_taxes(draft: DraftOrder, lines: Sequence[DraftOrderLine]) -> None:

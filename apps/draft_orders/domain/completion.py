@@ -8,6 +8,7 @@ from django.db import transaction
 from apps.core.events.recording import apply_changes, record_event
 from apps.core.i18n.messages import define_text
 from apps.core.tenancy.models import App
+from apps.discounts.domain.uses import record_uses
 from apps.draft_orders.domain.calculation import DraftOrderRefused, get_order_input, rename_fields
 from apps.draft_orders.domain.draft_orders import UPDATED, DraftOrderCompleted, get_lines, lock_draft_order
 from apps.draft_orders.models import DraftOrder
@@ -39,6 +40,7 @@ def complete_draft_order(
 
     Raises:
         DraftOrderCompleted: The draft order is already completed.
+        CodeNotUsable: A discount code is used up, or the customer has already used it.
         NotEnoughStock: A variant has too little stock and must not be oversold.
         DraftOrderRefused: Values have become invalid.
     """
@@ -59,6 +61,8 @@ def complete_draft_order(
         )
     except OrderRefused as error:
         raise DraftOrderRefused(rename_fields(error.errors)) from None
+    if draft.discount_codes:
+        record_uses(order, draft.discount_codes, enforce=True, at=at)
     columns = {
         "status": DraftOrder.Status.COMPLETED,
         "completed_at": at,

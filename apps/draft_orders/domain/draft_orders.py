@@ -74,8 +74,8 @@ def create_draft_order(
 
     ``attrs`` can have ``customer_id``, ``use_customer_default_address``, ``email``, ``billing_address``,
     ``shipping_address``, ``note``, ``note_attributes``, ``tags``, ``tax_exempt``, ``applied_discount`` (``value``,
-    ``value_type``, ``title``, ``description``), ``shipping_line`` (``title``, ``price``, ``handle``) and
-    ``presentment_currency``. Each of the ``lines`` has ``variant_id``, or ``title`` and ``price``, and optionally
+    ``value_type``, ``title``, ``description``), ``shipping_line`` (``title``, ``price``, ``handle``),
+    ``discount_codes`` and ``presentment_currency``. Each of the ``lines`` has ``variant_id``, or ``title`` and ``price``, and optionally
     ``quantity``, ``price``, ``properties``, ``applied_discount``, and for custom items ``sku``, ``vendor``, ``grams``,
     ``taxable`` and ``requires_shipping``.
 
@@ -161,7 +161,7 @@ def delete_draft_order(draft: DraftOrder, *, actor: str, at: datetime) -> None:
 
 def duplicate_draft_order(draft: DraftOrder, *, actor: str, at: datetime, app: App | None = None) -> DraftOrder:
     """Create an open copy of a draft order with the same prices, and with current taxes and exchange rates."""
-    names = (*_COPIED_COLUMNS, "tax_exempt", "applied_discount", "presentment_currency")
+    names = (*_COPIED_COLUMNS, "tax_exempt", "applied_discount", "discount_codes", "presentment_currency")
     attrs = {name: getattr(draft, name) for name in names}
     attrs["shipping_line"] = _parse_price(draft.shipping_line)
     lines = [{name: getattr(line, name) for name in (*LINE_COLUMNS, "applied_discount")} for line in get_lines(draft)]

@@ -43,6 +43,8 @@ def get_columns(draft: DraftOrder, attrs: ReadOnlyAttrs) -> Attrs:
         shipping, found = _clean_shipping(attrs["shipping_line"], draft.currency)
         columns["shipping_line"] = _keep_calculated(shipping, draft.shipping_line, "tax_lines", "discount_allocations")
         errors |= {f"shipping_line.{name}": messages for name, messages in found.items()}
+    if attrs.get("discount_codes") is not None:
+        columns["discount_codes"] = list(dict.fromkeys(code.strip() for code in attrs["discount_codes"] if code.strip()))
     if attrs.get("presentment_currency"):
         found, currencies = _clean_currency(draft, attrs["presentment_currency"])
         errors |= found
