@@ -26,7 +26,8 @@
   const isTyped = (field, sent) =>
     field.type === "checkbox" ? field.checked !== sent.has(field.name) : field.value !== (sent.get(field.name) ?? "");
 
-  // Replace parts of the page. What the user has typed or opened since the form was sent stays.
+  // Replace parts of the page. What the user has typed or opened since the form was sent stays. Return true if the user
+  // has typed something.
   const replace = ({ page, sent }, selector) => {
     const fields = [...form.elements].filter((field) => field.name && field.type !== "hidden" && field.type !== "submit");
     const typed = fields.filter((field) => isTyped(field, sent));
@@ -42,10 +43,10 @@
       if (field) Object.assign(field, { value, checked });
     });
     opened.forEach((details) => details.id && (document.getElementById(details.id) ?? details).setAttribute("open", ""));
-    if (active.isConnected || !id) return;
-    const field = document.getElementById(id);
+    const field = active.isConnected ? null : id && document.getElementById(id);
     field?.focus();
     if (field?.matches("input[type=text]")) field.setSelectionRange(selectionStart, selectionEnd);
+    return typed.length > 0;
   };
 
   const fail = () => {
@@ -63,7 +64,7 @@
     try {
       const answer = await send(values);
       const stayed = [start, document.body].includes(document.activeElement);
-      replace(answer, "[data-live]");
+      if (replace(answer, "[data-live]")) updateSoon({ step: "calculate" });
       const error = document.getElementById("code-error");
       if (values.step === "find" && error.textContent.trim()) codeErrors.push(error.innerHTML);
       error.innerHTML = codeErrors.join("");
@@ -100,10 +101,14 @@
     }
   };
 
+  const updateSoon = (values) => {
+    clearTimeout(timer);
+    timer = setTimeout(update, 300, values);
+  };
+
   form.addEventListener("input", ({ target }) => {
     changed = true;
-    clearTimeout(timer);
-    timer = setTimeout(update, 300, { step: target.dataset.step ? "suggest" : "calculate" });
+    updateSoon({ step: target.dataset.step ? "suggest" : "calculate" });
   });
 
   const enter = (event) => {

@@ -4,29 +4,32 @@ from typing import cast
 
 from django.contrib import admin, messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.core.admin.forms.error_display import format_errors
-from apps.core.admin.forms.idempotency import submit_once_or_redirect
+from apps.core.admin.forms.error_display import add_domain_errors, format_errors
+from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
 from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
+from apps.core.admin.model_admin.registry import list_buttons
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context
 from apps.core.events.models import Event
 from apps.core.events.timelines import describe_event
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.permissions import allow, grants
+from apps.customers.admin.forms import InviteForm
 from apps.draft_orders.admin.changelist import DraftOrderList
 from apps.draft_orders.admin.forms import get_form_data
 from apps.draft_orders.admin.page_state import PageState, describe_totals, format_amount, get_empty_data
-from apps.draft_orders.domain import draft_orders
+from apps.draft_orders.domain import draft_orders, invoices
 from apps.draft_orders.domain.completion import complete_draft_order
+from apps.draft_orders.domain.draft_orders import DraftOrderCompleted
 from apps.draft_orders.models import DraftOrder
 from apps.orders.admin.extension_points import MAX_EVENTS
 from apps.orders.admin.page_context import TimelineItem, describe_timeline
@@ -43,6 +46,8 @@ _NOT_ENTERED = gettext_lazy(
 )
 
 grants.add(allow("draft_orders", "vacd", "draft_orders.draftorder", "draft_orders.draftorderline"))
+list_buttons.register((DraftOrder, "create order"), "panel/draft_orders/create_button.html")
+
 
 
 class DraftChanged(DomainError):
@@ -58,6 +63,8 @@ class DraftOrderAdmin(DraftOrderList):
         "search",
         "create order, new order, order by phone, phone order, telephone, manual order, draft, quote, offer, estimate",
     )
+    add_title = gettext_lazy("Create order")
+    show_add_link = False
     intro = gettext_lazy("Orders that you prepare for customers, for example on the phone.")
     empty_text = gettext_lazy("No drafts yet. Create an order and save it as a draft, or send it as an invoice.")
 
@@ -128,7 +135,7 @@ class DraftOrderAdmin(DraftOrderList):
         by, values = self.event_kwargs(request), state.form.values
         draft = draft_orders.lock_draft_order(state.draft) if state.draft else None
         if draft and draft.version != state.form.cleaned_data["seen_version"]:
-            raise DraftChanged(EDIT_CONFLICT)
+            raise DraftChanged(str(EDIT_CONFLICT))
         if contact := state.form.new_customer:
             names = ("email", "shipping_address", "billing_address")
             order = Order(shop=self.shop(request), **{name: values[name] for name in names})
@@ -204,6 +211,33 @@ class DraftOrderAdmin(DraftOrderList):
             "may_delete": self.has_delete_permission(request, draft),
         }
 
+    @row_view("invoice/", CHANGE, keyed=True)
+    def invoice_view(self, request: HttpRequest, draft: DraftOrder) -> HttpResponse:
+        """Show the form of the email with the invoice, and send the email."""
+        initial = {"to": draft.recipient, "subject": invoices.get_default_subject(draft)}
+        form = InviteForm(get_post_data(request), initial=initial)
+        form.fields["custom_message"].help_text = _(
+            "The email has a link to the invoice about {total}. You can send the invoice again after changes."
+        ).format(total=format_amount(draft, draft.total_price))
+        if request.method == "POST" and form.is_valid():
+            try:
+                invoices.send_invoice(draft, form.cleaned_data, **self.event_kwargs(request))
+            except DraftOrderCompleted as error:
+                self.message_user(request, format_errors(error), messages.ERROR)
+                return HttpResponseRedirect(self.url("change", draft.pk))
+            except DomainError as error:
+                add_domain_errors(form, error)
+            else:
+                text = _("Invoice sent to {address}.").format(address=form.cleaned_data["to"])
+                self.message_user(request, text, messages.SUCCESS)
+                return HttpResponseRedirect(self.url("change", draft.pk))
+        for field in form.fields.values():
+            field.widget.attrs["class"] = "bo-input"
+        title = _("Send invoice {name}").format(name=draft)
+        return self.page(
+            request, "panel/orders/form.html", title, original=draft, form=form, button=_("Send invoice")
+        )
+
     @row_view("duplicate/", ADD, post_only=True, keyed=True)
     def duplicate_view(self, request: HttpRequest, draft: DraftOrder) -> HttpResponse:
         """Create a copy, without the customer if the form asks for another customer."""
@@ -219,10 +253,13 @@ class DraftOrderAdmin(DraftOrderList):
             return HttpResponseRedirect(self.url("change", draft.pk))
         return self._open_copy(request, copy, _("{name} was duplicated. You are now editing the copy."), str(draft))
 
-    @extra_view("from/<int:order_id>/", ADD, name="from_order", post_only=True, keyed=True)
+    @extra_view("from/<int:order_id>/", "orders.view_order", name="from_order", keyed=True)
     def from_order_view(self, request: HttpRequest, order_id: int) -> HttpResponse:
-        require_permission(request, "orders.view_order")
+        """Create a draft order with the items of an order that the user may view."""
         order = get_object_or_404(Order.objects.all(), pk=order_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        require_permission(request, ADD)
         try:
             copy = draft_orders.duplicate_order_as_draft(order, **self.event_kwargs(request))
         except DomainError as error:

@@ -228,6 +228,12 @@ class DraftForm(DiscountForm):
     phone = forms.CharField(label=gettext_lazy("Phone"), required=False, max_length=255)
     shipping_title = forms.CharField(label=gettext_lazy("Shipping method"), required=False, max_length=255)
     shipping_price = MoneyField(label=gettext_lazy("Shipping price"), required=False)
+    discount_codes = forms.CharField(
+        label=gettext_lazy("Discount codes"),
+        required=False,
+        max_length=1000,
+        help_text=gettext_lazy("Separated by commas."),
+    )
     tax_exempt = forms.BooleanField(label=gettext_lazy("Don't charge taxes"), required=False)
     billing_same = forms.BooleanField(
         label=gettext_lazy("The billing address is the shipping address"), required=False
@@ -289,6 +295,7 @@ class DraftForm(DiscountForm):
             **{name: data[name] for name in names},
             "customer_id": data["customer"],
             "applied_discount": self.applied_discount,
+            "discount_codes": data["discount_codes"].split(","),
             "shipping_line": shipping_line,
         }
 
@@ -313,6 +320,7 @@ def get_form_data(draft: DraftOrder, lines: Sequence[DraftOrderLine]) -> QueryDi
         "email": draft.email,
         "note": draft.note,
         "tags": draft.tags,
+        "discount_codes": ", ".join(draft.discount_codes),
         "tax_exempt": draft.tax_exempt,
         "billing_same": draft.billing_address == draft.shipping_address,
         **format_discount(draft.applied_discount, draft.currency),

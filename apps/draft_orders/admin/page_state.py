@@ -244,8 +244,13 @@ class PageState:
 
     @property
     def is_valid(self) -> bool:
+        if "customer" in self.data and self.data["customer"] and self.customer is None:
+            self.errors.append(_("The customer was deleted. Choose another customer."))
+            del self.data["customer"]
+        if not self.lines:
+            self.errors.append(_("Add at least one item."))
         # Evaluate all forms, so that all errors are shown.
-        return all([self.form.is_valid(), *(line.is_valid() for line in self.lines)])
+        return all([self.form.is_valid(), *(line.is_valid() for line in self.lines), not self.errors])
 
     def get_line_values(self, lines: Sequence[LineForm]) -> list[Attrs]:
         """Return lines in the format of the service. A line that was removed in another tab is added as a new one."""

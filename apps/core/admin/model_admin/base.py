@@ -74,6 +74,7 @@ class PanelAdmin(AuditedAdmin[M]):
     """The base class for all model admins in the panel (see the module docstring).
 
     Attributes:
+        add_title: The label of the form for a new row, instead of "Add" with the name of the model.
         empty_text: The text that an empty list shows instead of "nothing found".
         intro: A sentence below the list.
         list_notice_template: A template that is rendered between the controls of a list and its rows.
@@ -84,6 +85,7 @@ class PanelAdmin(AuditedAdmin[M]):
     """
 
     storefront_path: Callable[[Any], str] | None = None
+    add_title: StrOrPromise = ""
     empty_text: StrOrPromise = ""
     intro: StrOrPromise = ""
     list_notice_template = ""
