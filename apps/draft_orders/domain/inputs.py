@@ -21,7 +21,7 @@ from apps.draft_orders.domain.calculation import (
 from apps.draft_orders.models import DraftOrder, DraftOrderLine
 from apps.orders.domain.create.lines import MAX_QUANTITY, build_lines
 from apps.orders.domain.customer_totals import lock_order_customer
-from apps.orders.domain.updates import clean_order_values
+from apps.orders.domain.updates import apply_address_changes, clean_order_values
 
 _ORDER_COLUMNS = ("email", "billing_address", "shipping_address", "note", "note_attributes", "tags")
 # The columns of a line that a variant determines. Explicit values count only for custom items.
@@ -31,6 +31,10 @@ _CUSTOM_COLUMNS = ("title", "sku", "vendor", "grams", "requires_shipping", "taxa
 def get_columns(draft: DraftOrder, attrs: ReadOnlyAttrs) -> Attrs:
     """Return the validated columns in ``attrs`` (see ``draft_orders.create_draft_order``), and lock a new customer."""
     columns, errors = clean_order_values({name: attrs[name] for name in _ORDER_COLUMNS if name in attrs}, None)
+    for name in ("billing_address", "shipping_address"):
+        if columns.get(name):
+            columns[name], found = apply_address_changes(getattr(draft, name), columns[name])
+            errors |= {f"{name}.{part}": messages for part, messages in found.items()}
     if "note_attributes" in columns:
         columns["note_attributes"] = columns["note_attributes"] or []
     if attrs.get("tax_exempt") is not None:
@@ -44,7 +48,9 @@ def get_columns(draft: DraftOrder, attrs: ReadOnlyAttrs) -> Attrs:
         columns["shipping_line"] = _keep_calculated(shipping, draft.shipping_line, "tax_lines", "discount_allocations")
         errors |= {f"shipping_line.{name}": messages for name, messages in found.items()}
     if attrs.get("discount_codes") is not None:
-        columns["discount_codes"] = list(dict.fromkeys(code.strip() for code in attrs["discount_codes"] if code.strip()))
+        columns["discount_codes"] = list(
+            dict.fromkeys(code.strip() for code in attrs["discount_codes"] if code.strip())
+        )
     if attrs.get("presentment_currency"):
         found, currencies = _clean_currency(draft, attrs["presentment_currency"])
         errors |= found
