@@ -61,9 +61,13 @@ def send_emails() -> None:
 
 def make_full_customer() -> Customer:
     """Create a customer with all values that the wire table shows."""
-    attrs = {"email": "ada@example.com", "first_name": "Ada", "last_name": "Lovelace"}
-    attrs["email_marketing_consent"] = {"state": "subscribed"}
-    return make_customer(**attrs, addresses=[ADDRESS])
+    return make_customer(
+        email="ada@example.com",
+        first_name="Ada",
+        last_name="Lovelace",
+        email_marketing_consent={"state": "subscribed"},
+        addresses=[ADDRESS],
+    )
 
 
 def test_a_draft_order_with_everything_has_all_fields(api: ApiClient, shop: Shop) -> None:

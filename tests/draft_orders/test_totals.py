@@ -14,7 +14,7 @@ from apps.core.types import Attrs
 from apps.draft_orders.domain.draft_orders import get_lines
 from apps.draft_orders.models import DraftOrder
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines
-from apps.orders.models import Order
+from apps.orders.models import LineItem, Order, ShippingLine
 from apps.shops.domain import shop_countries
 from apps.shops.models import ShopProvince
 from tests.support.factories.customers import make_customer
@@ -126,8 +126,8 @@ def _assert_equal(draft: DraftOrder, order: Order, values: Attrs) -> None:
 
 
 def _assert_adds_up(order: Order) -> None:
-    rows = [*get_line_items(order), *get_shipping_lines(order)]
-    discounts = sum(Decimal(part["amount"]) for row in rows for part in row.discount_allocations)
+    rows: list[LineItem | ShippingLine] = [*get_line_items(order), *get_shipping_lines(order)]
+    discounts = sum((Decimal(part["amount"]) for row in rows for part in row.discount_allocations), Decimal(0))
     net = sum((row.net_price for row in rows), Decimal(0))
     tax = sum((row.tax for row in rows), Decimal(0))
     assert order.total_discounts == discounts
