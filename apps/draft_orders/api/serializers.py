@@ -4,7 +4,6 @@ from decimal import Decimal
 from apps.core.money import format_decimal
 from apps.core.rest.render_context import RenderContext
 from apps.core.rest.resources.fields import (
-    AnyField,
     BooleanField,
     ChoiceField,
     ComputedField,

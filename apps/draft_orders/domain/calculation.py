@@ -192,9 +192,7 @@ def _apply_codes(draft: DraftOrder, lines: Sequence[DraftOrderLine], *, at: date
     shipping = draft.shipping_line
     cart = Cart(
         currency=draft.currency,
-        lines=[
-            CartLine(line.quantity, line.price, line.product_id, line.variant_id, line.discount) for line in lines
-        ],
+        lines=[CartLine(line.quantity, line.price, line.product_id, line.variant_id, line.discount) for line in lines],
         shipping=[] if shipping is None else [CartShipping(Decimal(shipping["price"]))],
         customer=draft.customer,
         email=draft.recipient,

@@ -75,9 +75,9 @@ def create_draft_order(
     ``attrs`` can have ``customer_id``, ``use_customer_default_address``, ``email``, ``billing_address``,
     ``shipping_address``, ``note``, ``note_attributes``, ``tags``, ``tax_exempt``, ``applied_discount`` (``value``,
     ``value_type``, ``title``, ``description``), ``shipping_line`` (``title``, ``price``, ``handle``),
-    ``discount_codes`` and ``presentment_currency``. Each of the ``lines`` has ``variant_id``, or ``title`` and ``price``, and optionally
-    ``quantity``, ``price``, ``properties``, ``applied_discount``, and for custom items ``sku``, ``vendor``, ``grams``,
-    ``taxable`` and ``requires_shipping``.
+    ``discount_codes`` and ``presentment_currency``. Each of the ``lines`` has ``variant_id``, or ``title`` and
+    ``price``, and optionally ``quantity``, ``price``, ``properties``, ``applied_discount``, and for custom items
+    ``sku``, ``vendor``, ``grams``, ``taxable`` and ``requires_shipping``.
 
     Raises:
         DraftOrderRefused: Values are invalid.

@@ -21,7 +21,7 @@ from apps.draft_orders.domain.calculation import (
 from apps.draft_orders.models import DraftOrder, DraftOrderLine
 from apps.orders.domain.create.lines import MAX_QUANTITY, build_lines
 from apps.orders.domain.customer_totals import lock_order_customer
-from apps.orders.domain.updates import clean_order_values
+from apps.orders.domain.updates import apply_address_changes, clean_order_values
 
 _ORDER_COLUMNS = ("email", "billing_address", "shipping_address", "note", "note_attributes", "tags")
 # The columns of a line that a variant determines. Explicit values count only for custom items.
@@ -30,30 +30,48 @@ _CUSTOM_COLUMNS = ("title", "sku", "vendor", "grams", "requires_shipping", "taxa
 
 def get_columns(draft: DraftOrder, attrs: ReadOnlyAttrs) -> Attrs:
     """Return the validated columns in ``attrs`` (see ``draft_orders.create_draft_order``), and lock a new customer."""
-    columns, errors = clean_order_values({name: attrs[name] for name in _ORDER_COLUMNS if name in attrs}, None)
-    if "note_attributes" in columns:
-        columns["note_attributes"] = columns["note_attributes"] or []
+    columns, errors = clean_order_values({name: attrs[name] for name in _ORDER_COLUMNS if name in attrs})
+    for name in ("billing_address", "shipping_address"):
+        if columns.get(name):
+            columns[name], found = apply_address_changes(getattr(draft, name), columns[name])
+            errors |= _prefix(name, found)
+    if columns.get("note_attributes", ()) is None:
+        columns["note_attributes"] = []
     if attrs.get("tax_exempt") is not None:
         columns["tax_exempt"] = attrs["tax_exempt"]
-    if "applied_discount" in attrs:
-        discount, found = clean_discount(attrs["applied_discount"], draft.currency)
-        columns["applied_discount"] = _keep_calculated(discount, draft.applied_discount, "amount")
-        errors |= {f"applied_discount.{name}": messages for name, messages in found.items()}
-    if "shipping_line" in attrs:
-        shipping, found = _clean_shipping(attrs["shipping_line"], draft.currency)
-        columns["shipping_line"] = _keep_calculated(shipping, draft.shipping_line, "tax_lines", "discount_allocations")
-        errors |= {f"shipping_line.{name}": messages for name, messages in found.items()}
-    if attrs.get("discount_codes") is not None:
-        columns["discount_codes"] = list(dict.fromkeys(code.strip() for code in attrs["discount_codes"] if code.strip()))
-    if attrs.get("presentment_currency"):
-        found, currencies = _clean_currency(draft, attrs["presentment_currency"])
-        errors |= found
-        columns |= currencies
-    if errors:
+    priced, found = _clean_priced_columns(draft, attrs)
+    if errors := errors | found:
         raise DraftOrderRefused(errors)
+    columns |= priced
     if "customer_id" in attrs or attrs.get("use_customer_default_address"):
         columns |= _get_customer_columns(draft, attrs, columns)
     return columns
+
+
+def _clean_priced_columns(draft: DraftOrder, attrs: ReadOnlyAttrs) -> tuple[Attrs, Errors]:
+    """Return the discount, shipping line, codes and presentment currency in ``attrs``, and the errors."""
+    columns: Attrs = {}
+    errors: Errors = {}
+    if "applied_discount" in attrs:
+        discount, found = clean_discount(attrs["applied_discount"], draft.currency)
+        columns["applied_discount"] = _keep_calculated(discount, draft.applied_discount, "amount")
+        errors |= _prefix("applied_discount", found)
+    if "shipping_line" in attrs:
+        shipping, found = _clean_shipping(attrs["shipping_line"], draft.currency)
+        columns["shipping_line"] = _keep_calculated(shipping, draft.shipping_line, "tax_lines", "discount_allocations")
+        errors |= _prefix("shipping_line", found)
+    if attrs.get("discount_codes") is not None:
+        codes = (code.strip() for code in attrs["discount_codes"])
+        columns["discount_codes"] = list(dict.fromkeys(code for code in codes if code))
+    if attrs.get("presentment_currency"):
+        currencies, found = _clean_currency(draft, attrs["presentment_currency"])
+        columns |= currencies
+        errors |= found
+    return columns, errors
+
+
+def _prefix(name: str, errors: Errors) -> Errors:
+    return {f"{name}.{member}": messages for member, messages in errors.items()}
 
 
 def _get_customer_columns(draft: DraftOrder, attrs: ReadOnlyAttrs, columns: ReadOnlyAttrs) -> Attrs:
@@ -94,17 +112,9 @@ def clean_discount(data: ReadOnlyAttrs | None, currency: str) -> tuple[Attrs | N
     kind = data.get("value_type") or FIXED_AMOUNT
     if kind not in {PERCENTAGE, FIXED_AMOUNT}:
         return None, {"value_type": [NOT_IN_LIST]}
-    if data.get("value") in (None, ""):
-        return None, {"value": [BLANK]}
-    try:
-        value = Decimal(str(data["value"]))
-    except InvalidOperation:
-        return None, {"value": [INVALID]}
-    if kind == PERCENTAGE and value > 100:
-        return None, {"value": [at_most(100)]}
-    is_exact = kind == PERCENTAGE or (value.is_finite() and has_valid_precision(value, currency))
-    if not (value.is_finite() and 0 <= value < MAX_AMOUNT and is_exact):
-        return None, {"value": [INVALID]}
+    value = _parse_number(data.get("value"))
+    if message := _find_value_error(value, currency, is_percentage=kind == PERCENTAGE):
+        return None, {"value": [BLANK if data.get("value") in (None, "") else message]}
     title, description = data.get("title") or "", data.get("description") or ""
     return {
         "title": title or description or "Discount",
@@ -113,6 +123,21 @@ def clean_discount(data: ReadOnlyAttrs | None, currency: str) -> tuple[Attrs | N
         "value": format_plain(value),
         "amount": "0",
     }, {}
+
+
+def _parse_number(value: object) -> Decimal:
+    try:
+        return Decimal(str(value))
+    except InvalidOperation:
+        return Decimal("NaN")
+
+
+def _find_value_error(value: Decimal, currency: str, *, is_percentage: bool) -> str | None:
+    if not value.is_finite() or value < 0:
+        return INVALID
+    if is_percentage:
+        return at_most(100) if value > 100 else None
+    return None if value < MAX_AMOUNT and has_valid_precision(value, currency) else INVALID
 
 
 def _clean_shipping(data: ReadOnlyAttrs | None, currency: str) -> tuple[Attrs | None, Errors]:
@@ -126,23 +151,23 @@ def _clean_shipping(data: ReadOnlyAttrs | None, currency: str) -> tuple[Attrs | 
         errors["price"] = [BLANK]
     elif not (0 <= price < MAX_AMOUNT and has_valid_precision(price, currency)):
         errors["price"] = [INVALID]
-    if errors:
+    if errors or price is None:
         return None, errors
     handle = data.get("handle") or None
     row = {"title": data["title"], "handle": handle, "custom": handle is None, "price": format_plain(price)}
     return {**row, "tax_lines": [], "discount_allocations": []}, {}
 
 
-def _clean_currency(draft: DraftOrder, code: str) -> tuple[Errors, Attrs]:
+def _clean_currency(draft: DraftOrder, code: str) -> tuple[Attrs, Errors]:
     """Return the presentment currency with the shop's current rate. An unchanged currency keeps its rate."""
     if code == draft.presentment_currency:
         return {}, {}
     if code == draft.currency:
-        return {}, {"presentment_currency": code, "exchange_rate": Decimal(1)}
+        return {"presentment_currency": code, "exchange_rate": Decimal(1)}, {}
     presentment = find_presentment(get_current_shop(), code) if is_currency(code) else None
     if presentment is None or not presentment.rate:
-        return {"presentment_currency": [NOT_IN_LIST]}, {}
-    return {}, {"presentment_currency": code, "exchange_rate": presentment.rate}
+        return {}, {"presentment_currency": [NOT_IN_LIST]}
+    return {"presentment_currency": code, "exchange_rate": presentment.rate}, {}
 
 
 def build_draft_lines(
@@ -170,7 +195,7 @@ def build_draft_lines(
         if "applied_discount" in row:
             discount, found = clean_discount(row["applied_discount"], draft.currency)
             line.applied_discount = _keep_calculated(discount, line.applied_discount, "amount")
-            errors |= {f"line_items.{index}.applied_discount.{name}": messages for name, messages in found.items()}
+            errors |= _prefix(f"line_items.{index}.applied_discount", found)
         lines.append(line)
     if errors:
         raise DraftOrderRefused(errors)
@@ -195,7 +220,7 @@ def _check_rows(rows: Sequence[ReadOnlyAttrs], by_id: Mapping[int, DraftOrderLin
 
 def _get_line_values(row: ReadOnlyAttrs, line: DraftOrderLine | None) -> Attrs:
     """Return the values of a line for ``build_lines``. A variant determines all columns except price and quantity."""
-    variant_id = row["variant_id"] if "variant_id" in row else line.variant_id if line else None
+    variant_id = row.get("variant_id", line.variant_id if line else None)
     kept = {}
     if line is not None and line.variant_id == variant_id:
         kept = {name: getattr(line, name) for name in LINE_COLUMNS}
