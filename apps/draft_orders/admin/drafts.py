@@ -41,6 +41,8 @@ VIEW, ADD, CHANGE = (f"draft_orders.{verb}_draftorder" for verb in ("view", "add
 # The steps that save the form.
 SAVE, SEND, PAID, PENDING = "save", "send", "paid", "pending"
 STEPS = (SAVE, SEND, PAID, PENDING)
+# The buttons that change the form's values.
+CHANGES = ("add", "remove", "custom", "choose", "unchoose")
 _NOT_ENTERED = gettext_lazy(
     "Nothing was saved yet, because a search field had text. Check the page, then try again, or clear the field."
 )
@@ -108,7 +110,7 @@ class DraftOrderAdmin(DraftOrderList):
 
     def _submit(self, request: HttpRequest, draft: DraftOrder | None) -> HttpResponse:
         data, is_part = request.POST, "part" in request.POST
-        step = SAVE if "_save" in data else data.get("step", "")
+        step = data.get("step", "" if any(name in data for name in CHANGES) else SAVE)
         is_saving = step in STEPS and not is_part
         state = PageState(data, draft, is_saving=is_saving)
         # A text that was typed but not entered may be a product or customer that would be missing.
