@@ -63,6 +63,7 @@ def test_an_order_by_phone_takes_7_keys(window: BrowserPage, shop: Shop) -> None
     assert hands.characters < 40
     order = Order.objects.get()
     assert (str(order.total_price), order.financial_status, order.email) == ("24.900", "paid", "ada@example.com")
+    assert order.shipping_address is not None
     assert order.shipping_address["city"] == "Lund"
 
 

@@ -52,7 +52,7 @@ def get_input(response: Response) -> dict[str, str]:
     """Return the values of the form on a page, without the key and the blank values."""
     assert response.status_code == 200, response.content
     data = get_form(response.content, "last").data
-    return {name: values[-1] for name, values in data.items() if values[-1] and name not in ("form_key",)}
+    return {name: values[-1] for name, values in data.items() if values[-1] and name != "form_key"}
 
 
 def run(panel: Panel, response: "Response | None" = None, /, **values: object) -> Response:
@@ -107,17 +107,19 @@ def test_an_order_is_created_as_paid(panel: Panel, shop: Shop) -> None:
     order = Order.objects.get()
     assert created["Location"] == panel.url("orders_order_change", order.pk)
     assert (order.total_price, order.financial_status, order.customer) == (Decimal("14.90"), "paid", customer)
-    assert (order.note, order.tags, order.shipping_address["city"]) == ("Ring twice", "phone", "Lund")
+    assert (order.note, order.tags) == ("Ring twice", "phone")
+    assert order.shipping_address is not None
+    assert order.shipping_address["city"] == "Lund"
     variant.refresh_from_db()
     assert variant.inventory_quantity == 4
     draft = DraftOrder.objects.get()
-    page = panel.get("orders_order_change", order.pk).content.decode()
-    assert f'from <a href="{panel.url(CHANGE, draft.pk)}">draft #D1</a>' in page
+    link = f'from <a href="{panel.url(CHANGE, draft.pk)}">draft #D1</a>'
+    assert link in panel.get("orders_order_change", order.pk).content.decode()
     assert "Order #1001" in panel.get(CHANGE, draft.pk).content.decode()
 
 
 def test_the_payment_of_an_order_can_be_due_later(panel: Panel) -> None:
-    run(panel, run(panel, code="MUG-1", step="find") if make_variant("MUG-1") else None, step="pending")
+    run(panel, **fill_line(0, make_variant("MUG-1")), step="pending")
 
     assert Order.objects.get().financial_status == "pending"
 
@@ -201,7 +203,9 @@ def test_a_customer_is_created_with_the_order(panel: Panel) -> None:
     customer, draft = Customer.objects.get(), DraftOrder.objects.get()
     assert (str(customer), customer.email, customer.phone) == ("Ada Lovelace", "ada@example.com", "+15145550123")
     assert (draft.customer, draft.email) == (customer, "ada@example.com")
-    assert draft.shipping_address["city"] == draft.billing_address["city"] == "Ottawa"
+    assert draft.shipping_address is not None
+    assert draft.shipping_address["city"] == "Ottawa"
+    assert draft.billing_address == draft.shipping_address
 
 
 def test_the_contact_details_of_a_known_customer_choose_the_customer(panel: Panel) -> None:

@@ -51,7 +51,6 @@ grants.add(allow("draft_orders", "vacd", "draft_orders.draftorder", "draft_order
 list_buttons.register((DraftOrder, "create order"), "panel/draft_orders/create_button.html")
 
 
-
 class DraftChanged(DomainError):
     """Raised when the draft order was changed in another tab."""
 
@@ -236,9 +235,7 @@ class DraftOrderAdmin(DraftOrderList):
         for field in form.fields.values():
             field.widget.attrs["class"] = "bo-input"
         title = _("Send invoice {name}").format(name=draft)
-        return self.page(
-            request, "panel/orders/form.html", title, original=draft, form=form, button=_("Send invoice")
-        )
+        return self.page(request, "panel/orders/form.html", title, original=draft, form=form, button=_("Send invoice"))
 
     @row_view("duplicate/", ADD, post_only=True, keyed=True)
     def duplicate_view(self, request: HttpRequest, draft: DraftOrder) -> HttpResponse:
@@ -282,7 +279,8 @@ def _get_timeline(draft: DraftOrder) -> list[TimelineItem]:
 
 
 def _get_facts(draft: DraftOrder) -> list[tuple[str, str]]:
-    shipping, billing = ("\n".join(format_address(row or {})) for row in (draft.shipping_address, draft.billing_address))
+    addresses = draft.shipping_address, draft.billing_address
+    shipping, billing = ("\n".join(format_address(row or {})) for row in addresses)
     return [
         (_("Name"), str(draft.customer or _("No customer"))),
         (_("Email"), draft.email or "–"),

@@ -114,7 +114,8 @@ def format_discount(discount: ReadOnlyAttrs | None, currency: str, prefix: str =
 class LineForm(DiscountForm):
     """A line of the order: a variant or, without one, a custom item with its own title and price.
 
-    ``name`` is the displayed name, in case the variant is deleted while the form is open. ``row`` is the calculated line.
+    ``name`` is the displayed name, in case the variant is deleted while the form is open. ``row`` is the calculated
+    line.
     """
 
     id = forms.IntegerField(required=False, widget=forms.HiddenInput)
@@ -235,9 +236,7 @@ class DraftForm(DiscountForm):
         help_text=gettext_lazy("Separated by commas."),
     )
     tax_exempt = forms.BooleanField(label=gettext_lazy("Don't charge taxes"), required=False)
-    billing_same = forms.BooleanField(
-        label=gettext_lazy("The billing address is the shipping address"), required=False
-    )
+    billing_same = forms.BooleanField(label=gettext_lazy("The billing address is the shipping address"), required=False)
     note = forms.CharField(
         label=gettext_lazy("Note"), required=False, max_length=5000, widget=forms.Textarea(attrs={"rows": 2})
     )

@@ -1,4 +1,4 @@
-"""Draft orders on the pages of orders: the button in the list, the action, and the draft order that an order is from."""
+"""Draft orders on the pages of orders: the button in the list, the action, and the link to the draft order."""
 
 from collections.abc import Iterator
 

@@ -21,7 +21,7 @@ from apps.core.admin.forms.error_display import as_sentence, format_field_error
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
 from apps.core.tenancy.scope import get_current_shop
-from apps.core.types import Attrs, ReadOnlyAttrs
+from apps.core.types import Attrs
 from apps.customers.admin.changelist_search import build_search_condition, get_first_matches
 from apps.customers.domain.lookup import get_contact_keys, match_email, match_phone
 from apps.customers.models import Customer
@@ -71,24 +71,28 @@ class PageState:
 
     def run_step(self) -> None:
         """Run the step that changes the form's values. Steps that only calculate or save change nothing."""
-        data = self.data
-        if _ID.fullmatch(data.get("add", "")):
-            for variant in self._get_variants([int(data["add"])]).values():
+        add, remove, choose = (str(self.data.get(name, "")) for name in ("add", "remove", "choose"))
+        if _ID.fullmatch(add):
+            for variant in self._get_variants([int(add)]).values():
                 self._add(variant)
-        elif data.get("remove", "").isdecimal():
-            self._remove(data["remove"])
-        elif "custom" in data:
-            self.focus = self._append({"quantity": "1", "taxable": "on", "requires_shipping": "on"}) + "-title"
-        elif _ID.fullmatch(data.get("choose", "")):
-            for customer in Customer.objects.filter(pk=int(data["choose"])).select_related("default_address"):
+        elif remove.isdecimal():
+            self._remove(remove)
+        elif _ID.fullmatch(choose):
+            for customer in Customer.objects.filter(pk=int(choose)).select_related("default_address"):
                 self._choose(customer)
-        elif "unchoose" in data:
+        elif "custom" in self.data:
+            self.focus = self._append({"quantity": "1", "taxable": "on", "requires_shipping": "on"}) + "-title"
+        elif "unchoose" in self.data:
             self._forget_customer()
-        elif data.get("step") == "suggest":
+        else:
+            self._search(str(self.data.get("step", "")))
+
+    def _search(self, step: str) -> None:
+        if step == "suggest":
             self._suggest()
-        elif data.get("step") == "find" and self.code:
+        elif step == "find" and self.code:
             self._enter(self.code)
-        elif data.get("step") in {"find", "find_customer"} and self.term:
+        elif step in {"find", "find_customer"} and self.term:
             self._enter_customer(self.term)
 
     def _suggest(self) -> None:
@@ -114,8 +118,10 @@ class PageState:
         else:
             self.found_variants = variants
             text = _("“{code}” matches several products. Choose one.")
-            if len(variants) < 2:
-                text = _("No product has the SKU or barcode “{code}”.") if variants else _("No product matches “{code}”.")
+            if not variants:
+                text = _("No product matches “{code}”.")
+            if len(variants) == 1:
+                text = _("No product has the SKU or barcode “{code}”.")
             self.code_error = text.format(code=code)
 
     def _add(self, variant: Variant) -> None:
@@ -170,7 +176,7 @@ class PageState:
         self.message = _("Customer: {name}").format(name=customer)
 
     def _forget_customer(self) -> None:
-        """Clear the customer with the contact details and addresses, so that they are not mixed with those of another."""
+        """Clear the contact details and addresses too, so that they are not mixed with those of another customer."""
         names = [name for name in self.data if name.startswith(("shipping_", "billing_"))]
         kept = {"shipping_title", "shipping_price"}
         for name in ["customer", "email", *CONTACT_FIELDS, *names]:
@@ -291,7 +297,7 @@ class PageState:
             if index.isdecimal() and int(index) < len(lines):
                 field = {"applied_discount": "discount", "variant_id": None}.get(name.partition(".")[0], name)
                 return lines[int(index)], field if field in lines[int(index)].fields else None
-        names = {"shipping_line": f"shipping_{rest or 'price'}", "applied_discount": "discount", "customer": rest or "email"}
+        names = {"shipping_line": f"shipping_{rest}", "applied_discount": "discount", "customer": rest}
         field = names.get(part, part)
         return (self.form, field) if field in self.form.fields else (None, None)
 
@@ -321,9 +327,7 @@ def _clean_text(data: QueryDict, name: str) -> str:
 
 def get_empty_data() -> QueryDict:
     country = get_current_shop().country_code
-    return to_form_data(
-        {"billing_same": True, "shipping_country_code": country, "billing_country_code": country}
-    )
+    return to_form_data({"billing_same": True, "shipping_country_code": country, "billing_country_code": country})
 
 
 def describe_totals(draft: DraftOrder) -> list[tuple[str, str]]:

@@ -24,9 +24,10 @@ def preview_draft_order(
         DraftOrderRefused: Values are invalid.
     """
     shop = get_current_shop()
-    preview = copy(draft) if draft else DraftOrder(shop=shop, currency=shop.currency, taxes_included=shop.taxes_included)
-    if draft is None:
-        preview.presentment_currency = shop.currency
+    new = DraftOrder(
+        shop=shop, currency=shop.currency, presentment_currency=shop.currency, taxes_included=shop.taxes_included
+    )
+    preview = copy(draft) if draft else new
     values = {name: value for name, value in attrs.items() if name != "customer_id"}
     for name, value in get_columns(preview, values).items():
         setattr(preview, name, value)

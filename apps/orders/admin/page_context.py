@@ -97,7 +97,8 @@ def get_timeline(order: Order, other_events: Iterable[TimelineEvent] = ()) -> li
         [*other_events, *((event, describe_event(event)) for event in own)], key=lambda pair: pair[0].pk, reverse=True
     )
     entries = entries[:MAX_EVENTS]
-    return describe_timeline(entries[:MAX_EVENTS], list(Comment.objects.filter(order=order).order_by("-pk")[:MAX_EVENTS]))
+    comments = Comment.objects.filter(order=order).order_by("-pk")[:MAX_EVENTS]
+    return describe_timeline(entries[:MAX_EVENTS], list(comments))
 
 
 def describe_timeline(entries: Sequence[TimelineEvent], comments: Sequence[Comment] = ()) -> list[TimelineItem]:
