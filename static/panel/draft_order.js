@@ -64,7 +64,7 @@
     try {
       const answer = await send(values);
       const stayed = [start, document.body].includes(document.activeElement);
-      if (replace(answer, "[data-live]")) updateSoon({ step: "calculate" });
+      if (replace(answer, "[data-live]")) updateSoon();
       const error = document.getElementById("code-error");
       if (values.step === "find" && error.textContent.trim()) codeErrors.push(error.innerHTML);
       error.innerHTML = codeErrors.join("");
@@ -90,25 +90,25 @@
   };
 
   // Show the totals, errors and suggestions for what the user has typed.
-  const update = async (values) => {
+  const update = async () => {
     const request = ++latest;
     if (pending) return;
     try {
-      const answer = await send(values);
+      const answer = await send({ step: "suggest" });
       if (request === latest) replace(answer, "[data-live=output]");
     } catch {
       if (request === latest) fail();
     }
   };
 
-  const updateSoon = (values) => {
+  const updateSoon = () => {
     clearTimeout(timer);
-    timer = setTimeout(update, 300, values);
+    timer = setTimeout(update, 300);
   };
 
-  form.addEventListener("input", ({ target }) => {
+  form.addEventListener("input", () => {
     changed = true;
-    updateSoon({ step: target.dataset.step ? "suggest" : "calculate" });
+    updateSoon();
   });
 
   const enter = (event) => {

@@ -173,7 +173,9 @@ def test_missing_items_are_refused(panel: Panel) -> None:
 
 def test_discounts_and_custom_items_change_the_total(panel: Panel) -> None:
     variant = make_variant("MUG-1")
-    page = panel.http.post(panel.url(ADD), get_input(run(panel, **fill_line(0, variant, 2))) | {"custom": "1"})
+    page = panel.http.post(
+        panel.url(ADD), get_input(run(panel, **fill_line(0, variant, 2), step="calculate")) | {"custom": "1"}
+    )
     typed = {
         "line-0-discount": "10", "line-0-discount_type": "percentage", "line-0-discount_reason": "Scratched",
         "line-1-title": "Engraving", "line-1-price": "5,50", "line-1-quantity": "2",
