@@ -24,6 +24,7 @@ resources: list[URLPattern | URLResolver] = [
     path("", include("apps.refunds.urls")),
     path("", include("apps.payments.urls")),
     path("", include("apps.gift_cards.urls")),
+    path("", include("apps.draft_orders.urls")),
     path("", include("apps.audit_log.urls")),
 ]
 
@@ -37,4 +38,5 @@ urlpatterns = [
     path("docs/", include("apps.core.rest.reference.urls")),
     path("account/", include("apps.customers.public.urls")),
     path("", include("apps.orders.public.urls")),
+    path("", include("apps.draft_orders.public.urls")),
 ]

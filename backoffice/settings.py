@@ -200,6 +200,8 @@ INSTALLED_APPS = [
     "apps.refunds",
     "apps.payments",
     "apps.gift_cards",
+    "apps.discounts",
+    "apps.draft_orders",
     "apps.notifications",
     "apps.imports_exports",
     "apps.documents",

@@ -24,6 +24,7 @@ from tests.support.panel.one_of_each import make_one_of_each
 _ONE = Decimal("1.00")
 VALUES: dict[str, Attrs] = {
     "refunds.BogusMovement": {"amount": _ONE},
+    "draft_orders.DraftOrder": {"status": "completed"},
     "gift_cards.GiftCard": {"initial_value": _ONE, "balance": _ONE},
     "gift_cards.GiftCardAdjustment": {"amount": _ONE, "balance": _ONE},
 }

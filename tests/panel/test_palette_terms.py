@@ -19,6 +19,7 @@ pytestmark = pytest.mark.usefixtures("in_shop")
 ENGLISH = {
     "Home": "home, dashboard, overview, start",
     "Orders": "orders, order, purchase, unpaid, channel, sales channel, basket",
+    "Drafts": "drafts, order by phone, phone order, quote, estimate",
     "Invoices": "invoice, invoices, bill, credit note",
     "Invoices and documents": "vat number, numbering, footer",
     "Sales report": "sales report, revenue, turnover, statistics, analytics",
@@ -90,6 +91,7 @@ ENGLISH = {
 GERMAN = {
     "Startseite": "startseite, übersicht, dashboard",
     "Bestellungen": "bestellung, bestellungen, aufträge, unbezahlt, kanal, verkaufskanal, orders",
+    "Entwürfe": "entwurf, entwürfe, bestellung am telefon, telefonbestellung, angebot",
     "Rechnungen": "rechnung, rechnungen, gutschrift",
     "Umsatzbericht": "umsatz, einnahmen, statistik, auswertung",
     "Steuerbericht": "steuerbericht, mehrwertsteuerbericht, umsatzsteuervoranmeldung, buchhaltung",

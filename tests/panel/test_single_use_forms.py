@@ -27,6 +27,7 @@ from tests.support.databases.races import run_concurrently
 from tests.support.factories.catalog import PNG, make_product
 from tests.support.factories.content import create_zip, make_blog, make_draft, make_rewritten
 from tests.support.factories.customers import make_customer
+from tests.support.factories.draft_orders import make_draft_order
 from tests.support.factories.fulfillment import make_fulfillment_order
 from tests.support.factories.orders import make_order
 from tests.support.panel.add_forms import LEAST, ROWS, get_edit_form
@@ -71,6 +72,10 @@ class OnceForm:
 
 def _order(shop: Shop, **values: object) -> Target:
     return (make_order(shop, **values).pk,)
+
+
+def _draft(_shop: Shop) -> Target:
+    return (make_draft_order().pk,)
 
 
 def _authorized(shop: Shop) -> Target:
@@ -122,6 +127,10 @@ ACTIONS: dict[str, OnceForm] = {
         "fulfillment_fulfillmentorder_act", {"reason": "other"}, lambda _: (make_fulfillment_order().pk, "hold")
     ),
     "refund": OnceForm("refunds_refund_new", {}, partial(_order, financial_status="paid")),
+    "order by phone": OnceForm("draft_orders_draftorder_add", {}),
+    "draft order's copy": OnceForm("draft_orders_draftorder_change", {}, _draft, "draft_orders_draftorder_duplicate"),
+    "order's copy": OnceForm("orders_order_change", {}, _order, "draft_orders_draftorder_from_order"),
+    "draft order's invoice": OnceForm("draft_orders_draftorder_invoice", {"to": "a@example.com"}, _draft),
     "token": OnceForm("shops_installation_change", {}, _installation, "shops_installation_new_token"),
     "rotation": OnceForm("shops_installation_change", {"overlap": "24"}, _installation, "shops_installation_rotate"),
     "purchase": OnceForm("shops_installation_new_purchase", {"name": "Setup", "price": "10"}, _installation),
@@ -147,7 +156,7 @@ def prepare_form(panel: Panel, name: str) -> tuple[str, Attrs]:
     """Open the page; return the form's URL and data."""
     if name in LEAST:
         return _add_form(panel, name)
-    own = {"theme's copy": _copy_of_a_theme, "refund": _second_look}
+    own = {"theme's copy": _copy_of_a_theme, "refund": _second_look, "order by phone": _order_by_phone}
     return own[name](panel) if name in own else ACTIONS[name].fill(panel)
 
 
@@ -169,6 +178,12 @@ def _copy_of_a_theme(panel: Panel) -> tuple[str, Attrs]:
     address = panel.url("content_theme_duplicate", draft.pk)
     forms = get_forms(panel.get("content_theme_changelist").content)
     return address, next(form for form in forms if form.attrs.get("action") == address).data
+
+
+def _order_by_phone(panel: Panel) -> tuple[str, Attrs]:
+    address, form = ACTIONS["order by phone"].fill(panel)
+    line = {"line-0-title": "Engraving", "line-0-price": "20", "line-0-quantity": "1"}
+    return address, form | line | {"step": "paid"}
 
 
 def _second_look(panel: Panel) -> tuple[str, Attrs]:

@@ -124,7 +124,7 @@ def get_add_form_entries(request: HttpRequest) -> list[AddFormEntry]:
         menu: MenuItem | None = getattr(model_admin, "menu", None)
         if menu and model_admin.has_add_permission(request):
             noun = str(model._meta.verbose_name)
-            title = _("Add %(verbose_name)s") % {"verbose_name": noun}
+            title = str(getattr(model_admin, "add_title", "")) or _("Add %(verbose_name)s") % {"verbose_name": noun}
             link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
             search_terms = get_search_terms(model_admin)
             add_entries.append(AddFormEntry(menu.section, title, "add", menu.order, link, search_terms, noun))

@@ -19,6 +19,7 @@ _RESOURCES = {
     "mobile_platform_applications": gettext_noop("mobile app registrations"),
     "customers": gettext_noop("customers and their addresses"),
     "orders": gettext_noop("orders, transactions and refunds"),
+    "draft_orders": gettext_noop("draft orders and their invoices"),
     "gift_cards": gettext_noop("gift cards and their balances"),
     "payment_handlers": gettext_noop("checkout payment handlers"),
     "marketplace_orders": gettext_noop("refunds of marketplace orders"),

@@ -52,6 +52,7 @@ REQUIRED_PERMISSIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "orders": _ORDERS,
     "marketplace_orders": _ORDERS,
     "past_refunds": (("orders",), ("refund_orders",)),
+    "draft_orders": (("draft_orders",), ("draft_orders",)),
     "gift_cards": (("gift_cards",), ("gift_cards",)),
     "payment_handlers": (("platform_payments_accounts",), ("platform_payments_accounts",)),
     "fulfillments": _ORDERS,

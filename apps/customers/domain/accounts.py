@@ -11,8 +11,6 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.contrib.auth import hashers
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import F
 from django.utils.crypto import constant_time_compare, salted_hmac
@@ -20,11 +18,11 @@ from django.utils.translation import gettext as _
 
 from apps.core.events.recording import EventInput, record_event, record_secondary_events
 from apps.core.exceptions import DomainError, TransitionRefused
-from apps.core.i18n.error_messages import BLANK, INVALID, too_many
+from apps.core.jobs.emails import find_message_errors
 from apps.core.jobs.queue import enqueue
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop
-from apps.core.types import Errors, ReadOnlyAttrs
+from apps.core.types import ReadOnlyAttrs
 from apps.customers.domain.validation import ACCOUNTS_OFF, validate_password
 from apps.customers.models import Customer, Invitation
 
@@ -59,7 +57,6 @@ def _signature(purpose: str, shop_id: int, customer_id: int, nonce: str, key: st
 LINK_LIFETIME = timedelta(days=30)
 State = Customer.State
 ACTIVATABLE_STATES = (State.DISABLED, State.INVITED, State.DECLINED)
-MAX_BCC = 10
 
 
 class AccountAlreadyActive(TransitionRefused):
@@ -137,7 +134,13 @@ def send_invite(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: da
         bcc=list(values.get("bcc") or ()),
         created_at=at,
     )
-    if errors := _validate_invitation(invitation):
+    errors = find_message_errors(
+        to=invitation.to_address,
+        sender=invitation.from_address,
+        subject=invitation.subject,
+        bcc=invitation.bcc,
+    )
+    if errors:
         raise InviteRefused(errors)
     invitation.nonce = _renew_nonce(customer, at=at, state=State.INVITED)
     invitation.save()
@@ -145,32 +148,6 @@ def send_invite(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: da
     record_secondary_events([EventInput("customers/update", customer)], actor=actor, at=at)
     enqueue("customers.send_invitation", actor=actor, invitation_id=invitation.pk)
     return invitation
-
-
-def _validate_invitation(invitation: Invitation) -> Errors:
-    errors: Errors = {}
-    if not invitation.to_address:
-        errors["to"] = [BLANK]
-    for field, addresses in (
-        ("to", [invitation.to_address] if invitation.to_address else []),
-        ("from", [invitation.from_address]),
-        ("bcc", invitation.bcc),
-    ):
-        if not all(_is_email(address) for address in addresses):
-            errors[field] = [INVALID]
-    if len(invitation.bcc) > MAX_BCC:
-        errors["bcc"] = [too_many("addresses", MAX_BCC)]
-    if invitation.subject.splitlines() != [invitation.subject]:
-        errors["subject"] = [INVALID]
-    return errors
-
-
-def _is_email(text: str) -> bool:
-    try:
-        validate_email(text)
-    except ValidationError:
-        return False
-    return len(text) <= 255
 
 
 def get_customer_by_link(*, customer_id: int, token: str, at: datetime) -> Customer:

@@ -59,12 +59,18 @@ ActionSource = Callable[[HttpRequest, Order], Iterable[OrderAction]]
 order_sections = Registry[str, OrderSection]("sections of the order page", get_key=attrgetter("template"))
 # Functions that return the actions that the user may take now, in any order.
 action_sources = Registry[str, ActionSource]("actions of the order page")
+# Functions that return where an order comes from, as a text and a URL, or None.
+origin_sources = Registry[str, Callable[[HttpRequest, Order], tuple[str, str] | None]]("origins of the order page")
 # Functions that return the newest ``MAX_EVENTS`` events of related objects that the user may see, in any order.
 timeline_sources = Registry[str, TimelineSource]("sources of the order timeline")
 
 
 def get_other_events(request: HttpRequest, order: Order) -> list[TimelineEvent]:
     return [entry for get_entries in timeline_sources.values() for entry in get_entries(request, order)]
+
+
+def get_origin(request: HttpRequest, order: Order) -> tuple[str, str] | None:
+    return next(filter(None, (get(request, order) for get in origin_sources.values())), None)
 
 
 def get_sections(request: HttpRequest, order: Order) -> Context:

@@ -22,7 +22,7 @@ from apps.customers.models import Customer
 from apps.orders.admin import reports
 from apps.orders.admin.changelist import CustomerOrdersInline, OrderList, filter_orders_by_view
 from apps.orders.admin.edit_lines import LinesForm, describe_edit, get_page_context
-from apps.orders.admin.extension_points import arrange_actions, get_other_events, get_sections
+from apps.orders.admin.extension_points import arrange_actions, get_origin, get_other_events, get_sections
 from apps.orders.admin.forms import FIELDSETS, REFUND_PERMISSION, CancelForm, OrderForm
 from apps.orders.admin.page_actions import get_own_actions
 from apps.orders.admin.page_context import (
@@ -105,6 +105,7 @@ class OrderAdmin(OrderList):
             "panel/orders/order.html",
             _("Order {order}").format(order=order),
             original=order,
+            origin=get_origin(request, order),
             may_change=has_permission(request, CHANGE),
             may_comment=has_permission(request, COMMENT),
             timeline=get_timeline(order, get_other_events(request, order)),

@@ -97,7 +97,12 @@ def get_timeline(order: Order, other_events: Iterable[TimelineEvent] = ()) -> li
         [*other_events, *((event, describe_event(event)) for event in own)], key=lambda pair: pair[0].pk, reverse=True
     )
     entries = entries[:MAX_EVENTS]
-    comments = list(Comment.objects.filter(order=order).order_by("-pk")[:MAX_EVENTS])
+    comments = Comment.objects.filter(order=order).order_by("-pk")[:MAX_EVENTS]
+    return describe_timeline(entries[:MAX_EVENTS], list(comments))
+
+
+def describe_timeline(entries: Sequence[TimelineEvent], comments: Sequence[Comment] = ()) -> list[TimelineItem]:
+    """Return the acts of events and the comments, newest first. The events are sorted by descending id."""
     names = get_actor_names([event.actor for event, _text in entries] + [row.actor for row in comments])
     texts = {event.pk: text for event, text in entries}
     moments = [

@@ -43,6 +43,7 @@ from tests.support.factories.catalog import make_custom, make_image, make_produc
 from tests.support.factories.content import make_blog, make_comment, make_draft, make_page, make_policy, make_redirect
 from tests.support.factories.countries import add_province, make_country
 from tests.support.factories.customers import make_address, make_customer
+from tests.support.factories.draft_orders import make_draft_order
 from tests.support.factories.fulfillment import make_event, make_fulfillment, make_fulfillment_order, make_service
 from tests.support.factories.gift_cards import adjust, make_gift_card
 from tests.support.factories.inventory import make_item, make_location, set_stock
@@ -203,6 +204,7 @@ GROWTH: dict[str, Grow] = {
     ),
     "countries.json": lambda world, rows, number: make_country(),
     "countries/<country_id>/provinces.json": lambda world, rows, number: add_province(rows["country_id"], f"X{number}"),
+    "draft_orders.json": lambda world, rows, number: make_draft_order(),
     "gift_cards.json": lambda world, rows, number: make_gift_card(),
     "gift_cards/search.json": lambda world, rows, number: make_gift_card(),
     "gift_cards/<card_id>/adjustments.json": lambda world, rows, number: adjust(rows["card_id"]),

@@ -28,6 +28,7 @@ from tests.support.factories.content import (
 )
 from tests.support.factories.countries import make_country
 from tests.support.factories.customers import make_customer
+from tests.support.factories.draft_orders import make_draft_order
 from tests.support.factories.fulfillment import make_event, make_fulfillment_order, make_service
 from tests.support.factories.inventory import (
     get_first_location,
@@ -92,6 +93,7 @@ def make_one_of_each(shop: Shop) -> Things:
             "smart": (make_smart("Mugs", ("title", "contains", "mug")).pk,),
             "movement": (StockMovement.objects.get().pk,),
             "order": (make_order(shop).pk,),
+            "draft_order": (make_draft_order().pk,),
             "document": (document.pk,),
             "document_settings": (document_settings.pk,),
             "logo": (document_settings.logo_id,),

@@ -55,7 +55,7 @@ from apps.core.admin.lists.changelist import PanelChangeList, strip_markup
 from apps.core.admin.lists.paginator import BoundedPaginator
 from apps.core.admin.model_admin import delete_preview
 from apps.core.admin.model_admin.audit import AuditedAdmin
-from apps.core.admin.model_admin.registry import Inline, inlines, list_actions, list_headers
+from apps.core.admin.model_admin.registry import Inline, inlines, list_actions, list_buttons, list_headers
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context, as_staff_request
 from apps.core.admin.theme import display
@@ -74,6 +74,7 @@ class PanelAdmin(AuditedAdmin[M]):
     """The base class for all model admins in the panel (see the module docstring).
 
     Attributes:
+        add_title: The label of the form for a new row, instead of "Add" with the name of the model.
         empty_text: The text that an empty list shows instead of "nothing found".
         intro: A sentence below the list.
         list_notice_template: A template that is rendered between the controls of a list and its rows.
@@ -84,6 +85,7 @@ class PanelAdmin(AuditedAdmin[M]):
     """
 
     storefront_path: Callable[[Any], str] | None = None
+    add_title: StrOrPromise = ""
     empty_text: StrOrPromise = ""
     intro: StrOrPromise = ""
     list_notice_template = ""
@@ -185,6 +187,10 @@ class PanelAdmin(AuditedAdmin[M]):
     @property
     def list_headers(self) -> Sequence[str]:
         return [template for (model, _), template in list_headers.items() if model is self.model]
+
+    @property
+    def list_buttons(self) -> Sequence[str]:
+        return [template for (model, _), template in list_buttons.items() if model is self.model]
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         actions = super().get_actions(request)

@@ -35,3 +35,5 @@ list_actions = Registry[tuple[type[Model], str], ListAction](
 inlines = Registry[tuple[type[Model], str], Inline]("inlines of forms")
 # Templates with entries for the menu of a list, by model and name. A template receives the change list as ``cl``.
 list_headers = Registry[tuple[type[Model], str], str]("menu entries of lists")
+# Templates with buttons above a list, by model and name. A template receives the change list as ``cl``.
+list_buttons = Registry[tuple[type[Model], str], str]("buttons of lists")

@@ -1,0 +1,1 @@
+"""Price rules, discount codes and the uses of codes."""

@@ -1,0 +1,16 @@
+"""Audit log topics for price rules and codes. They have no scope, so no app can subscribe to them."""
+
+from django.utils.translation import gettext_noop
+
+from apps.core.events.topics import Topic, topics
+from apps.discounts.domain import codes, price_rules
+
+for name, label in {
+    price_rules.CREATED: gettext_noop("Price rule created"),
+    price_rules.UPDATED: gettext_noop("Price rule changed"),
+    price_rules.DELETED: gettext_noop("Price rule deleted"),
+    codes.CREATED: gettext_noop("Discount code created"),
+    codes.UPDATED: gettext_noop("Discount code changed"),
+    codes.DELETED: gettext_noop("Discount code deleted"),
+}.items():
+    topics.add(Topic(name=name, render=lambda row, version: {"id": row.pk}, label=label))

@@ -1,0 +1,1 @@
+"""Draft orders: quotes that staff and apps prepare, send as invoices and complete as orders."""

@@ -1,0 +1,112 @@
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.contrib.admin import SimpleListFilter
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
+
+from apps.core.admin.lists.filters import Choices, Screen
+from apps.core.admin.lists.search import get_result_limit
+from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.theme import display
+from apps.core.db.lookups import in_materialized
+from apps.core.i18n import formats
+from apps.draft_orders.models import DraftOrder
+from apps.orders.admin.search import find_customers
+
+Status = DraftOrder.Status
+
+
+class ViewFilter(SimpleListFilter):
+    """The filter for the views of the list. Without a selected view, a search covers all draft orders."""
+
+    title = gettext_lazy("view")
+    parameter_name = "view"
+
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
+        return [
+            (Status.OPEN, pgettext("draft orders", "Open")),
+            (Status.INVOICE_SENT, pgettext("draft orders", "Invoice sent")),
+            (Status.COMPLETED, pgettext("draft orders", "Completed")),
+            ("all", _("All")),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[DraftOrder]) -> QuerySet[DraftOrder]:
+        view = self._get_view(has_search=bool(request.GET.get("q")))
+        return queryset if view == "all" else queryset.filter(status=view)
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        """Yield the choices without Django's default "All", because the list has its own "All" view."""
+        view = self._get_view(has_search=bool(changelist.query))
+        for value, title in self.lookup_choices:
+            query = changelist.get_query_string({self.parameter_name: value})
+            yield {"selected": value == view, "query_string": query, "display": title}
+
+    def _get_view(self, *, has_search: bool) -> str:
+        return self.value() or ("all" if has_search else Status.OPEN)
+
+
+class UpdatedFilter(DaysFilter):
+    title = gettext_lazy("last change")
+    parameter_name = "updated"
+    field = "updated_at"
+
+
+class TotalFilter(AmountsFilter):
+    title = pgettext_lazy("filter", "total")
+    parameter_name = "total"
+    field = "total_price"
+
+
+class DraftOrderList(ShopOwnedAdmin[DraftOrder]):
+    list_display = ("name", "updated_at", "buyer", "total", "state", "tags")
+    mobile_hide_labels = ("buyer", "tags")
+    numeric_columns = ("total",)
+    list_display_links = ("name",)
+    list_filter = (ViewFilter, UpdatedFilter, TotalFilter)
+    list_filter_submit = True
+    list_select_related = ("customer",)
+    search_fields = ("name",)
+    search_help_text = gettext_lazy("Number, customer or email")
+    palette_order = 35
+    ordering = ("-id",)
+    sortable_by = ()
+    actions = None
+
+    @display(description=gettext_lazy("Customer"))
+    def buyer(self, draft: DraftOrder) -> str:
+        return str(draft.customer or draft.email or _("No customer"))
+
+    @display(description=gettext_lazy("Total"))
+    def total(self, draft: DraftOrder) -> str:
+        return formats.format_money(draft.total_price, draft.currency)
+
+    @display(
+        description=pgettext_lazy("order", "Status"),
+        label={Status.OPEN.value: "info", Status.INVOICE_SENT.value: "warning", Status.COMPLETED.value: "success"},
+    )
+    def state(self, draft: DraftOrder) -> tuple[str, str]:
+        return draft.status, draft.get_status_display()
+
+    def palette_details(self, instance: DraftOrder) -> Sequence[str]:
+        return self.buyer(instance), self.total(instance), instance.get_status_display()
+
+    def get_search_note(self, term: str) -> str:
+        return ""
+
+    def get_extra_search_querysets(
+        self, request: HttpRequest, queryset: QuerySet[DraftOrder], term: str, most: int
+    ) -> Sequence[QuerySet[DraftOrder]]:
+        """Search by number, such as ``D5``, by email and by customer."""
+        number = term.upper().removeprefix("#").removeprefix("D")
+        is_number = number.isascii() and number.isdecimal() and len(number) <= 18
+        customers = find_customers(term, self.shop(request), get_result_limit(request)).customers
+        return [
+            *([queryset.filter(number=int(number))] if is_number else []),
+            queryset.filter(email=term),
+            *(queryset.filter(in_materialized(rows.values("pk"), "customer")) for rows in customers),
+        ]

@@ -1,0 +1,292 @@
+"""The pages of draft orders: the form that creates an order, the completed draft order and the invoice."""
+
+from typing import cast
+
+from django.contrib import admin, messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from apps.core.admin.forms.error_display import add_domain_errors, format_errors
+from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
+from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.extra_views import extra_view, row_view
+from apps.core.admin.model_admin.registry import list_buttons
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.events.models import Event
+from apps.core.events.timelines import describe_event
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.permissions import allow, grants
+from apps.customers.admin.forms import InviteForm
+from apps.draft_orders.admin.changelist import DraftOrderList
+from apps.draft_orders.admin.forms import get_form_data
+from apps.draft_orders.admin.page_state import PageState, describe_totals, format_amount, get_empty_data
+from apps.draft_orders.domain import draft_orders, invoices
+from apps.draft_orders.domain.completion import complete_draft_order
+from apps.draft_orders.domain.draft_orders import DraftOrderCompleted
+from apps.draft_orders.models import DraftOrder
+from apps.orders.admin.extension_points import MAX_EVENTS
+from apps.orders.admin.page_context import TimelineItem, describe_timeline
+from apps.orders.domain.create.customers import get_or_create_customer
+from apps.orders.models import Order
+from apps.shops.domain.address_formats import format_address
+
+VIEW, ADD, CHANGE = (f"draft_orders.{verb}_draftorder" for verb in ("view", "add", "change"))
+# The steps that save the form.
+SAVE, SEND, PAID, PENDING = "save", "send", "paid", "pending"
+STEPS = (SAVE, SEND, PAID, PENDING)
+# The buttons that change the form's values.
+CHANGES = ("add", "remove", "custom", "choose", "unchoose")
+_NOT_ENTERED = gettext_lazy(
+    "Nothing was saved yet, because a search field had text. Check the page, then try again, or clear the field."
+)
+
+grants.add(allow("draft_orders", "vacd", "draft_orders.draftorder", "draft_orders.draftorderline"))
+list_buttons.register((DraftOrder, "create order"), "panel/draft_orders/create_button.html")
+
+
+class DraftChanged(DomainError):
+    """Raised when the draft order was changed in another tab."""
+
+    status = 409
+
+
+@admin.register(DraftOrder)
+class DraftOrderAdmin(DraftOrderList):
+    menu = MenuItem("Sales", "edit_note", 12, gettext_lazy("Drafts"))
+    search_terms = pgettext_lazy(
+        "search",
+        "create order, new order, order by phone, phone order, telephone, manual order, draft, quote, offer, estimate",
+    )
+    add_title = gettext_lazy("Create order")
+    show_add_link = False
+    intro = gettext_lazy("Orders that you prepare for customers, for example on the phone.")
+    empty_text = gettext_lazy("No drafts yet. Create an order and save it as a draft, or send it as an invoice.")
+
+    def has_delete_permission(self, request: HttpRequest, obj: DraftOrder | None = None) -> bool:
+        """Return False for completed draft orders, which explain their orders."""
+        return not (obj and obj.is_completed) and super().has_delete_permission(request, obj)
+
+    def delete_model(self, request: HttpRequest, obj: DraftOrder) -> None:
+        draft_orders.delete_draft_order(obj, **self.event_kwargs(request))
+
+    # --- the form ---
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
+        require_permission(request, ADD)
+        return self._edit(request, None)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
+    ) -> HttpResponse:
+        """Show the form of an open draft order to staff who may change it. Otherwise, show the draft order."""
+        require_permission(request, VIEW, CHANGE)
+        draft = self.get_row_or_404(request, object_id)
+        if request.method == "POST":
+            require_permission(request, CHANGE)
+        if not draft.is_completed and has_permission(request, CHANGE):
+            return self._edit(request, draft)
+        if request.method != "POST":
+            return self._show(request, draft)
+        return cast("HttpResponse", submit_once_or_redirect(request, lambda: self._discard(request, draft)))
+
+    def _discard(self, request: HttpRequest, draft: DraftOrder) -> HttpResponse:
+        text = _("Your input was not saved, because {name} is already completed.").format(name=draft)
+        self.message_user(request, text, messages.WARNING)
+        return self._show(request, draft)
+
+    def _edit(self, request: HttpRequest, draft: DraftOrder | None) -> HttpResponse:
+        if request.method != "POST":
+            data = get_form_data(draft, draft_orders.get_lines(draft)) if draft else get_empty_data()
+            return self._render_form(request, PageState(data, draft))
+        return cast("HttpResponse", submit_once_or_redirect(request, lambda: self._submit(request, draft)))
+
+    def _submit(self, request: HttpRequest, draft: DraftOrder | None) -> HttpResponse:
+        data, is_part = request.POST, "part" in request.POST
+        step = data.get("step", "" if any(name in data for name in CHANGES) else SAVE)
+        is_saving = step in STEPS and not is_part
+        state = PageState(data, draft, is_saving=is_saving)
+        # A text that was typed but not entered may be a product or customer that would be missing.
+        if is_saving and (data.get("code", "").strip() or data.get("term", "").strip()):
+            state = PageState(data, draft)
+            state.data["step"] = "find" if data.get("code", "").strip() else "find_customer"
+            self.message_user(request, _NOT_ENTERED, messages.WARNING)
+            is_saving = False
+        if not is_saving:
+            state.run_step()
+        elif state.is_valid:
+            try:
+                return HttpResponseRedirect(self._save(request, state, step))
+            except DomainError as error:
+                state.add_error(error, state.lines)
+                if isinstance(error, DraftChanged) and draft:
+                    # Saving again overwrites the other changes.
+                    state.data["seen_version"] = str(draft.version)
+        return self._render_form(request, state, is_part=is_part)
+
+    @transaction.atomic
+    def _save(self, request: HttpRequest, state: PageState, step: str) -> str:
+        """Save a valid form, run the step, and return the URL of the next page."""
+        by, values = self.event_kwargs(request), state.form.values
+        draft = draft_orders.lock_draft_order(state.draft) if state.draft else None
+        if draft and draft.version != state.form.cleaned_data["seen_version"]:
+            raise DraftChanged(str(EDIT_CONFLICT))
+        if contact := state.form.new_customer:
+            names = ("email", "shipping_address", "billing_address")
+            order = Order(shop=self.shop(request), **{name: values[name] for name in names})
+            customer = get_or_create_customer(order, contact, **by)
+            values["customer_id"] = customer.pk if customer else None
+        lines = state.get_line_values(state.lines)
+        if draft:
+            draft = draft_orders.update_draft_order(draft, values, lines, **by)
+        else:
+            draft = draft_orders.create_draft_order(values, lines, **by)
+        if step in (PAID, PENDING):
+            draft = complete_draft_order(draft, payment_pending=step == PENDING, **by)
+            assert draft.order
+            text = _("Order {order} was created from draft {name}.").format(order=draft.order, name=draft)
+            self.message_user(request, text, messages.SUCCESS)
+            return self._get_order_url(request, draft)
+        self.message_user(request, _("Draft {name} saved.").format(name=draft), messages.SUCCESS)
+        return self.url("invoice" if step == SEND else "change", draft.pk)
+
+    def _get_order_url(self, request: HttpRequest, draft: DraftOrder) -> str:
+        """Return the page of the order, or of the draft order if the user may not open orders."""
+        if draft.order_id and has_permission(request, "orders.view_order"):
+            return reverse("admin:orders_order_change", args=[draft.order_id])
+        return self.url("change", draft.pk)
+
+    def _render_form(self, request: HttpRequest, state: PageState, *, is_part: bool = False) -> HttpResponse:
+        draft = state.draft
+        state.calculate(at=timezone.now())
+        preview = state.preview[0] if state.preview else None
+        context = {
+            "state": state,
+            "form": state.form,
+            "original": draft,
+            "currency": self.shop(request).currency,
+            "totals": describe_totals(preview) if preview else [],
+            "total": format_amount(preview, preview.total_price) if preview else "",
+            "contact": [state.form[name] for name in ("first_name", "last_name", "email", "phone")],
+            "address": format_address(state.form.cleaned_data.get("shipping_address") or {}),
+        }
+        if is_part:
+            return render(request, "panel/draft_orders/form_parts.html", context)
+        title = _("Draft {name}").format(name=draft) if draft else _("Create order")
+        if draft:
+            context |= self._get_draft_context(request, draft)
+        return self.page(request, "panel/draft_orders/form.html", title, **context)
+
+    # --- other pages ---
+
+    def _show(self, request: HttpRequest, draft: DraftOrder) -> HttpResponse:
+        lines = draft_orders.get_lines(draft)
+        context = self._get_draft_context(request, draft) | {
+            "lines": [
+                {
+                    "row": line,
+                    "price": format_amount(draft, line.price),
+                    "gross": format_amount(draft, line.gross_price),
+                    "net": format_amount(draft, line.net_price),
+                }
+                for line in lines
+            ],
+            "totals": describe_totals(draft),
+            "facts": _get_facts(draft),
+        }
+        return self.page(request, "panel/draft_orders/draft.html", _("Draft {name}").format(name=draft), **context)
+
+    def _get_draft_context(self, request: HttpRequest, draft: DraftOrder) -> Context:
+        return {
+            "original": draft,
+            "stored_total": format_amount(draft, draft.total_price),
+            "order_url": self._get_order_url(request, draft) if draft.order_id else "",
+            "timeline": _get_timeline(draft),
+            "may_add": has_permission(request, ADD),
+            "may_delete": self.has_delete_permission(request, draft),
+        }
+
+    @row_view("invoice/", CHANGE, keyed=True)
+    def invoice_view(self, request: HttpRequest, draft: DraftOrder) -> HttpResponse:
+        """Show the form of the email with the invoice, and send the email."""
+        initial = {"to": draft.recipient, "subject": invoices.get_default_subject(draft)}
+        form = InviteForm(get_post_data(request), initial=initial)
+        form.fields["custom_message"].help_text = _(
+            "The email has a link to the invoice about {total}. You can send the invoice again after changes."
+        ).format(total=format_amount(draft, draft.total_price))
+        if request.method == "POST" and form.is_valid():
+            try:
+                invoices.send_invoice(draft, form.cleaned_data, **self.event_kwargs(request))
+            except DraftOrderCompleted as error:
+                self.message_user(request, format_errors(error), messages.ERROR)
+                return HttpResponseRedirect(self.url("change", draft.pk))
+            except DomainError as error:
+                add_domain_errors(form, error)
+            else:
+                text = _("Invoice sent to {address}.").format(address=form.cleaned_data["to"])
+                self.message_user(request, text, messages.SUCCESS)
+                return HttpResponseRedirect(self.url("change", draft.pk))
+        for field in form.fields.values():
+            field.widget.attrs["class"] = "bo-input"
+        title = _("Send invoice {name}").format(name=draft)
+        return self.page(request, "panel/orders/form.html", title, original=draft, form=form, button=_("Send invoice"))
+
+    @row_view("duplicate/", ADD, post_only=True, keyed=True)
+    def duplicate_view(self, request: HttpRequest, draft: DraftOrder) -> HttpResponse:
+        """Create a copy, without the customer if the form asks for another customer."""
+        by = self.event_kwargs(request)
+        try:
+            with transaction.atomic():
+                copy = draft_orders.duplicate_draft_order(draft, **by)
+                if "for_another" in request.POST:
+                    blank = {"customer_id": None, "email": "", "shipping_address": None, "billing_address": None}
+                    copy = draft_orders.update_draft_order(copy, blank, **by)
+        except DomainError as error:
+            self.message_user(request, format_errors(error), messages.ERROR)
+            return HttpResponseRedirect(self.url("change", draft.pk))
+        return self._open_copy(request, copy, _("{name} was duplicated. You are now editing the copy."), str(draft))
+
+    @extra_view("from/<int:order_id>/", "orders.view_order", name="from_order", keyed=True)
+    def from_order_view(self, request: HttpRequest, order_id: int) -> HttpResponse:
+        """Create a draft order with the items of an order that the user may view."""
+        order = get_object_or_404(Order.objects.all(), pk=order_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        require_permission(request, ADD)
+        try:
+            copy = draft_orders.duplicate_order_as_draft(order, **self.event_kwargs(request))
+        except DomainError as error:
+            self.message_user(request, format_errors(error), messages.ERROR)
+            return HttpResponseRedirect(reverse("admin:orders_order_change", args=[order.pk]))
+        text = _("Order {name} was duplicated as a draft with current prices.")
+        return self._open_copy(request, copy, text, order.name)
+
+    def _open_copy(self, request: HttpRequest, copy: DraftOrder, text: str, name: str) -> HttpResponse:
+        self.message_user(request, text.format(name=name), messages.SUCCESS)
+        return HttpResponseRedirect(self.url("change", copy.pk))
+
+
+def _get_timeline(draft: DraftOrder) -> list[TimelineItem]:
+    rows = Event.rows().filter(subject_type="draft_orders.draftorder", subject_id=draft.pk)
+    events = rows.order_by("-id").defer("payload")[:MAX_EVENTS]
+    return describe_timeline([(event, describe_event(event)) for event in events])
+
+
+def _get_facts(draft: DraftOrder) -> list[tuple[str, str]]:
+    addresses = draft.shipping_address, draft.billing_address
+    shipping, billing = ("\n".join(format_address(row or {})) for row in addresses)
+    return [
+        (_("Name"), str(draft.customer or _("No customer"))),
+        (_("Email"), draft.email or "–"),
+        (_("Shipping address"), shipping or _("No address")),
+        *([(_("Billing address"), billing)] if billing != shipping else []),
+        (_("Shipping method"), draft.shipping_line["title"] if draft.shipping_line else "–"),
+        (_("Note"), draft.note or "–"),
+        (_("Tags"), draft.tags or "–"),
+    ]
