@@ -24,6 +24,7 @@ resources: list[URLPattern | URLResolver] = [
     path("", include("apps.refunds.urls")),
     path("", include("apps.payments.urls")),
     path("", include("apps.gift_cards.urls")),
+    path("", include("apps.discounts.urls")),
     path("", include("apps.draft_orders.urls")),
     path("", include("apps.audit_log.urls")),
 ]

@@ -3,12 +3,13 @@
 from django.utils.translation import gettext_noop
 
 from apps.core.events.topics import Topic, topics
-from apps.discounts.domain import codes, price_rules
+from apps.discounts.domain import batches, codes, price_rules
 
 for name, label in {
     price_rules.CREATED: gettext_noop("Price rule created"),
     price_rules.UPDATED: gettext_noop("Price rule changed"),
     price_rules.DELETED: gettext_noop("Price rule deleted"),
+    batches.CREATED: gettext_noop("Batch of discount codes created"),
     codes.CREATED: gettext_noop("Discount code created"),
     codes.UPDATED: gettext_noop("Discount code changed"),
     codes.DELETED: gettext_noop("Discount code deleted"),

@@ -15,6 +15,7 @@ def send_apps(bench: Bench, number: int) -> None:
     _handlers(bench, number)
     _services(bench, number)
     _gift_cards(bench)
+    _discounts(bench, number)
 
 
 def _subscriptions(bench: Bench, number: int) -> None:
@@ -93,3 +94,30 @@ def _gift_cards(bench: Bench) -> None:
     }
     bench.send("POST adjustments", "POST", f"{path}/{body}/adjustments.json", {"adjustment": adjustment})
     bench.send(f"POST {path}/disable", "POST", f"{path}/{body}/disable.json", {name: {}})
+
+
+def _discounts(bench: Bench, number: int) -> None:
+    path, moment = "price_rules", datetime.now(UTC).isoformat(timespec="seconds")
+    rule = {
+        "title": "a" * 255,
+        "value_type": "percentage",
+        "value": "-10.0",
+        "customer_selection": "all",
+        "target_type": "line_item",
+        "target_selection": "all",
+        "allocation_method": "across",
+        "starts_at": moment,
+    }
+    body = bench.send(f"POST {path}", "POST", f"{path}.json", {"price_rule": rule})["price_rule"]["id"]
+    bench.send(f"PUT {path}", "PUT", f"{path}/{body}.json", {"price_rule": {"title": "b" * 255, "usage_limit": 9}})
+    codes, code = f"{path}/{body}/discount_codes", f"{number} " + "a" * 240
+    created = bench.send("POST discount_codes", "POST", f"{codes}.json", {"discount_code": {"code": code}})
+    one = f"{codes}/{created['discount_code']['id']}.json"
+    bench.send("PUT discount_codes", "PUT", one, {"discount_code": {"code": f"{number} " + "b" * 240}})
+    batch = {"discount_codes": [{"code": f"{number} {index} " + "c" * 240} for index in range(100)]}
+    bench.send("POST batch", "POST", f"{path}/{body}/batch.json", batch)
+    lines = [{"price": "19.99", "quantity": 2}] * 500
+    cart = {"line_items": lines, "discount_codes": [f"{number} " + "b" * 240]}
+    bench.send("POST discounts/calculate", "POST", "discounts/calculate.json", cart)
+    bench.send("DELETE discount_codes", "DELETE", one)
+    bench.send(f"DELETE {path}", "DELETE", f"{path}/{body}.json")

@@ -25,6 +25,15 @@ _ONE = Decimal("1.00")
 VALUES: dict[str, Attrs] = {
     "refunds.BogusMovement": {"amount": _ONE},
     "draft_orders.DraftOrder": {"status": "completed"},
+    "discounts.PriceRule": {
+        "value": -_ONE,
+        **dict.fromkeys(("ends_at", "allocation_limit", "prerequisite_amount")),
+        **dict.fromkeys(("prerequisite_quantity_ratio", "entitled_quantity_ratio")),
+    },
+    "discounts.PriceRuleItem": {
+        "role": "entitled",
+        **dict.fromkeys(("variant", "collection", "country", "customer")),
+    },
     "gift_cards.GiftCard": {"initial_value": _ONE, "balance": _ONE},
     "gift_cards.GiftCardAdjustment": {"amount": _ONE, "balance": _ONE},
 }

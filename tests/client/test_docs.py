@@ -181,6 +181,15 @@ def test_an_order_is_placed_and_followed(recipes: JsonObject) -> None:
     assert output["order_status_url"].startswith("http")
 
 
+def test_discounts_are_calculated(recipes: JsonObject) -> None:
+    recipes["create_discount"]("TEN", 10)
+
+    result = recipes["calculate_discounts"]([{"price": "19.99", "quantity": 2}], ["ten", "OTHER"])
+
+    assert result["total_discounts"] == "4.00"
+    assert [row["code"] for row in result["refused_codes"]] == ["OTHER"]
+
+
 def test_customers_are_imported_once(recipes: JsonObject) -> None:
     first = recipes["import_customer"]({"email": "ada@example.com", "first_name": "Ada"})
     second = recipes["import_customer"]({"email": "ada@example.com", "first_name": "Augusta"})

@@ -33,6 +33,7 @@ PATHS_BY_SUBJECT = {
     "orders": "orders/test_editing.py orders/test_imports.py orders/test_orders.py orders/test_transactions.py",
     "fulfillment, refunds, payments": """
         draft_orders/test_draft_orders.py draft_orders/test_completion.py
+        discounts/test_calculation.py discounts/test_codes.py discounts/test_price_rules.py discounts/test_uses.py
         gift_cards/test_gift_cards.py gift_cards/test_ledger.py
         fulfillment/test_fulfillment_orders.py fulfillment/test_fulfillments.py fulfillment/test_routing.py
         payments/test_payment_handlers.py payments/test_profile.py refunds/test_duties.py refunds/test_refunds.py

@@ -60,6 +60,7 @@ PATHS_BY_REASON = {
     "counters and sums of documents": "documents",
     "balances of gift cards": "gift_cards",
     "totals and completion of draft orders": "draft_orders",
+    "limits of discount codes": "discounts",
     "forms of the panel that lock rows": """
         panel/test_bulk_edits.py::test_rows_found_by_a_list_are_edited
         panel/test_bulk_edits.py::test_variants_of_one_product_are_changed_independently

@@ -21,6 +21,8 @@ _RESOURCES = {
     "orders": gettext_noop("orders, transactions and refunds"),
     "draft_orders": gettext_noop("draft orders and their invoices"),
     "gift_cards": gettext_noop("gift cards and their balances"),
+    "price_rules": gettext_noop("price rules and their discount codes"),
+    "discounts": gettext_noop("discount codes"),
     "payment_handlers": gettext_noop("checkout payment handlers"),
     "marketplace_orders": gettext_noop("refunds of marketplace orders"),
     "fulfillments": gettext_noop("fulfillment services"),

@@ -54,6 +54,8 @@ REQUIRED_PERMISSIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "past_refunds": (("orders",), ("refund_orders",)),
     "draft_orders": (("draft_orders",), ("draft_orders",)),
     "gift_cards": (("gift_cards",), ("gift_cards",)),
+    "price_rules": (("marketing",), ("marketing",)),
+    "discounts": (("marketing",), ("marketing",)),
     "payment_handlers": (("platform_payments_accounts",), ("platform_payments_accounts",)),
     "fulfillments": _ORDERS,
     "merchant_managed_fulfillment_orders": _ORDERS,

@@ -28,7 +28,6 @@ class DiscountCode(ShopOwned):
     usage_count = models.PositiveIntegerField(gettext_lazy("uses"), default=0, editable=False)
     version = VersionField()
 
-    history_owners = ("rule",)
     non_personal_fields = ("code", "code_key")
     unrecorded_fields = ("code_key", "usage_count")
 
@@ -70,7 +69,6 @@ class DiscountUse(ShopOwned):
     customer = models.ForeignKey(Customer, on_delete=models.SET_NULL, null=True, related_name="+")
     email_key = models.CharField(max_length=320, blank=True)
 
-    history_owners = ("code",)
     personal_fields = ("email_key",)
 
     class Meta:
@@ -108,7 +106,6 @@ class CodeBatch(ShopOwned):
     started_at = models.DateTimeField(null=True)
     completed_at = models.DateTimeField(null=True)
 
-    history_owners = ("rule",)
     non_personal_fields = ("status", "results")
     unrecorded_fields = ("results", "status", "imported_count", "failed_count", "started_at", "completed_at")
 
@@ -119,4 +116,4 @@ class CodeBatch(ShopOwned):
         indexes = (models.Index(fields=("rule", "id"), name="discounts_batch_by_rule"),)
 
     def __str__(self) -> str:
-        return f"{self.rule_id}/{self.pk}"
+        return f"{self.pk}"

@@ -14,6 +14,7 @@ from apps.content.models import Article, MobilePlatformApplication, Policy
 from apps.core.events.recording import record_event
 from apps.core.types import Attrs
 from apps.customers.models import Customer
+from apps.discounts.models import PriceRule
 from apps.fulfillment.domain import fulfillments
 from apps.fulfillment.domain.fulfillment_orders import transitions
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder, FulfillmentService
@@ -43,6 +44,7 @@ from tests.support.factories.catalog import make_custom, make_image, make_produc
 from tests.support.factories.content import make_blog, make_comment, make_draft, make_page, make_policy, make_redirect
 from tests.support.factories.countries import add_province, make_country
 from tests.support.factories.customers import make_address, make_customer
+from tests.support.factories.discounts import make_code, make_rule
 from tests.support.factories.draft_orders import make_draft_order
 from tests.support.factories.fulfillment import make_event, make_fulfillment, make_fulfillment_order, make_service
 from tests.support.factories.gift_cards import adjust, make_gift_card
@@ -208,6 +210,10 @@ GROWTH: dict[str, Grow] = {
     "gift_cards.json": lambda world, rows, number: make_gift_card(),
     "gift_cards/search.json": lambda world, rows, number: make_gift_card(),
     "gift_cards/<card_id>/adjustments.json": lambda world, rows, number: adjust(rows["card_id"]),
+    "price_rules.json": lambda world, rows, number: make_rule(),
+    "price_rules/<rule_id>/discount_codes.json": lambda world, rows, number: make_code(
+        f"MORE{number}", PriceRule.objects.get(pk=rows["rule_id"])
+    ),
     "payment_handlers.json": lambda world, rows, number: make_handler(
         handler_id=f"more-{number}", config={"shop_id": f"more-{number}"}, enabled=False
     ),

@@ -118,7 +118,7 @@ def add_read_only_properties(
 def forge_bodies(route: Route, body: Json) -> Iterator[Json]:
     """Yield variants of a sample's body, with read-only fields wherever the server could read them."""
     operation = get_operation(route)
-    response = next(definition for status, definition in operation["responses"].items() if status.startswith("2"))
+    response = next(definition for status, definition in operation["responses"].items() if status < "304")
     request_schema, response_schema = (
         definition["content"]["application/json"]["schema"]
         for definition in (operation.get("requestBody", {"content": {"application/json": {"schema": {}}}}), response)

@@ -76,8 +76,8 @@ class _Operation:
 
     @property
     def success(self) -> tuple[str, Schema]:
-        """Return the status and the declaration of the successful response."""
-        return next((status, response) for status, response in self.schema["responses"].items() if status < "300")
+        """Return the status and the declaration of the successful response, which can be a redirect."""
+        return next((status, response) for status, response in self.schema["responses"].items() if status < "304")
 
     @property
     def success_schema(self) -> Schema:

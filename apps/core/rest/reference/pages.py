@@ -138,7 +138,7 @@ class _Reader:
 
     def operation(self, path: str, method: str, operation: Schema) -> Operation:
         parameters = operation["parameters"]
-        status, success = next((key, item) for key, item in operation["responses"].items() if key.startswith("2"))
+        status, success = next((key, item) for key, item in operation["responses"].items() if key < "304")
         example = get_example(operation["operationId"], self.version)
         return Operation(
             anchor=operation["operationId"],
@@ -163,7 +163,7 @@ class _Reader:
         return [
             name
             for key, response in operation["responses"].items()
-            if key.startswith("2")
+            if key < "304"
             for name in _find_references(_content(response))
         ]
 
