@@ -25,7 +25,7 @@ _ONE = Decimal("1.00")
 VALUES: dict[str, Attrs] = {
     "refunds.BogusMovement": {"amount": _ONE},
     "gift_cards.GiftCard": {"initial_value": _ONE, "balance": _ONE},
-    "gift_cards.GiftCardAdjustment": {"amount": _ONE, "balance": _ONE},
+    "gift_cards.GiftCardAdjustment": {"amount": _ONE, "number": 2, "kind": "refund"},
 }
 _BY_TYPE: dict[type[models.Field[Any, Any]], object] = {
     models.URLField: "https://a.example/",

@@ -32,7 +32,7 @@ PATHS_BY_SUBJECT = {
     "customers": "customers/test_addresses_api.py customers/test_customers_api.py",
     "orders": "orders/test_editing.py orders/test_imports.py orders/test_orders.py orders/test_transactions.py",
     "fulfillment, refunds, payments": """
-        gift_cards/test_gift_cards.py gift_cards/test_ledger.py
+        gift_cards/test_gift_cards.py gift_cards/test_ledger.py gift_cards/test_payments.py
         fulfillment/test_fulfillment_orders.py fulfillment/test_fulfillments.py fulfillment/test_routing.py
         payments/test_payment_handlers.py payments/test_profile.py refunds/test_duties.py refunds/test_refunds.py
     """,

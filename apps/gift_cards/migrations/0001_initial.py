@@ -16,6 +16,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('customers', '0002_drop_shop_indexes'),
+        ('orders', '0011_index_other_names'),
         ('shops', '0010_shop_invoices_from'),
     ]
 
@@ -36,6 +37,7 @@ class Migration(migrations.Migration):
                     ('note', models.TextField(blank=True, max_length=5000, verbose_name='note')),
                     ('template_suffix', models.CharField(blank=True, max_length=255)),
                     ('disabled_at', models.DateTimeField(blank=True, editable=False, null=True)),
+                    ('user_id', models.BigIntegerField(blank=True, editable=False, null=True)),
                     ('version', apps.core.models.VersionField(default=apps.core.models.create_version, editable=False)),
                     ('app', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='shops.app')),
                     ('customer', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='gift_cards', to='customers.customer', verbose_name='customer')),
@@ -56,14 +58,17 @@ class Migration(migrations.Migration):
                     ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                     ('updated_at', models.DateTimeField(auto_now=True)),
                     ('number', models.PositiveIntegerField()),
+                    ('kind', models.CharField(choices=[('adjustment', 'Adjustment'), ('redemption', 'Redemption'), ('release', 'Release'), ('refund', 'Refund')], default='adjustment', editable=False, max_length=10)),
                     ('amount', apps.orders.models.orders.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
                     ('balance', apps.orders.models.orders.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
                     ('note', models.TextField(blank=True, max_length=5000)),
                     ('remote_transaction_ref', models.CharField(blank=True, max_length=255)),
                     ('remote_transaction_url', models.CharField(blank=True, max_length=2048)),
                     ('processed_at', models.DateTimeField(blank=True, null=True)),
+                    ('user_id', models.BigIntegerField(blank=True, editable=False, null=True)),
                     ('app', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='shops.app')),
                     ('card', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='adjustments', to='gift_cards.giftcard')),
+                    ('transaction', models.ForeignKey(blank=True, db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='gift_card_adjustments', to='orders.transaction')),
                     ('shop', models.ForeignKey(editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='shops.shop')),
                 ],
                 options={
@@ -71,7 +76,7 @@ class Migration(migrations.Migration):
                     'verbose_name_plural': 'gift card adjustments',
                     'ordering': ('id',),
                     'indexes': [models.Index(fields=['card', 'id'], name='gift_cards_adjustment_by_card')],
-                    'constraints': [models.UniqueConstraint(fields=('card', 'number'), name='gift_cards_adjustment_number_is_unique'), models.CheckConstraint(condition=models.Q(('amount', 0), _negated=True), name='gift_cards_adjustment_not_zero', violation_error_code='amount'), models.CheckConstraint(condition=models.Q(('balance__gte', 0)), name='gift_cards_adjustment_balance_not_negative', violation_error_code='amount'), models.CheckConstraint(condition=models.Q(('number__gt', 1), models.Q(('balance', models.F('amount')), ('number', 1)), _connector='OR'), name='gift_cards_adjustment_begins_with_value', violation_error_code='amount')],
+                    'constraints': [models.UniqueConstraint(fields=('card', 'number'), name='gift_cards_adjustment_number_is_unique'), models.CheckConstraint(condition=models.Q(('amount', 0), _negated=True), name='gift_cards_adjustment_not_zero', violation_error_code='amount'), models.CheckConstraint(condition=models.Q(('balance__gte', 0)), name='gift_cards_adjustment_balance_not_negative', violation_error_code='amount'), models.CheckConstraint(condition=models.Q(('number__gt', 1), models.Q(('balance', models.F('amount')), ('kind', 'adjustment'), ('number', 1)), _connector='OR'), name='gift_cards_adjustment_begins_with_value', violation_error_code='amount'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'adjustment'), ('transaction', None)), models.Q(('amount__lt', 0), ('kind', 'redemption')), models.Q(('amount__gt', 0), ('kind__in', ('release', 'refund'))), _connector='OR'), name='gift_cards_adjustment_fits_its_kind', violation_error_code='amount'), models.UniqueConstraint(condition=models.Q(('transaction__isnull', False)), fields=('transaction', 'kind'), name='gift_cards_adjustment_once_per_transaction')],
                 },
             ),
         ),

@@ -1,10 +1,11 @@
-"""Hooks for orders: extension points for the fulfillment and refunds apps.
+"""Hooks for orders: extension points for the apps above, such as fulfillment, refunds and gift cards.
 
 Each hook runs in the transaction of the change, with the order locked. Draft hooks run before the order is saved.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Protocol
 
 from apps.core.db.statement_batches import StatementBatch
@@ -75,6 +76,27 @@ class ErasureHook(Protocol):
     def __call__(self, ids: Sequence[int], *, at: datetime) -> None: ...
 
 
+class PaymentHook(Protocol):
+    """A gateway that keeps its money in this database. Orders and their customers are locked before each call.
+
+    The methods also receive transactions of other gateways, for example captures of the gateway's authorizations.
+    """
+
+    def lock(self, transactions: Sequence[Transaction], /) -> None:
+        """Lock the rows that the other methods change for these new transactions or open authorizations."""
+
+    def pay(self, transaction: Transaction, /, *, actor: str, at: datetime) -> None:
+        """Move the money of a new, saved transaction, or raise a ``DomainError`` to refuse it. Voids are not passed."""
+
+    def release(
+        self, authorization: Transaction, amount: Decimal, /, *, transaction: Transaction, actor: str, at: datetime
+    ) -> None:
+        """Return an amount of an authorization that will not be captured.
+
+        ``transaction`` is the void, or the authorization if it was captured in part.
+        """
+
+
 class PaidListener(Protocol):
     """A function that receives orders that have just been paid."""
 
@@ -102,6 +124,8 @@ creation_hooks = Registry[str, CreationHook]("order creation hooks")
 cancellation_hooks = Registry[str, CancellationHook]("order cancellation hooks")
 edit_hooks = Registry[str, EditHook]("order edit hooks")
 erasure_hooks = Registry[str, ErasureHook]("order erasure hooks")
+# The hooks by the name of their gateway.
+payment_hooks = Registry[str, PaymentHook]("payment hooks")
 refund_hooks = Registry[str, RefundHook]("order refund hooks")
 new_order_listeners = Registry[str, NewOrderListener]("listeners for new orders")
 paid_listeners = Registry[str, PaidListener]("listeners for paid orders")
