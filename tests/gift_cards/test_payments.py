@@ -73,12 +73,12 @@ def get_order(api: ApiClient, order: JsonObject) -> JsonObject:
     return api.get(f"orders/{order['id']}.json").json()["order"]
 
 
-def get_balance(card: GiftCard) -> Decimal:
+def get_balance(card: GiftCard) -> Any:
     card.refresh_from_db()
     return card.balance
 
 
-def get_ledger(card: GiftCard) -> list[tuple[str, Decimal]]:
+def get_ledger(card: GiftCard) -> list[tuple[str, Any]]:
     """Return the kinds and amounts of the ledger after the initial value."""
     return list(card.adjustments.filter(number__gt=1).order_by("number").values_list("kind", "amount"))
 
@@ -295,6 +295,23 @@ def test_a_void_returns_the_amount_once(api: ApiClient, ends: str) -> None:
     assert get_ledger(card) == [("redemption", -90), ("release", 90)]
     void = Transaction.objects.get(kind="void")
     assert card.adjustments.get(kind="release").transaction_id == void.pk
+    assert is_consistent()
+
+
+def test_the_result_of_a_pending_capture_releases_the_rest_of_a_canceled_order(api: ApiClient) -> None:
+    card = make_gift_card("100.00")
+    order = post_order(api, build_payment(card, "90.00", "authorization"))
+    captures = [{"kind": "capture", "amount": amount, "status": "pending"} for amount in ("50.00", "10.00")]
+    for capture in captures:
+        post_transaction(api, order, capture)
+    assert api.post(f"orders/{order['id']}/cancel.json").status_code == 200
+
+    post_transaction(api, order, {**captures[0], "status": "success"})
+    assert get_ledger(card) == [("redemption", -90)]
+    post_transaction(api, order, {**captures[1], "status": "success"})
+
+    assert get_ledger(card) == [("redemption", -90), ("release", 30)]
+    assert Transaction.objects.get(kind="authorization").unsettled == 0
     assert is_consistent()
 
 
