@@ -102,7 +102,7 @@ def test_a_card_pays_an_order_in_full(api: ApiClient) -> None:
     assert paid["receipt"]["gift_card_id"] == card.pk
     assert get_balance(card) == 50
     event = Event.objects.filter(topic="gift_cards/adjust").get()
-    assert event.message == "Paid -100.00 USD for order #1001, new balance 50.00 USD"
+    assert event.message == "Paid 100.00 USD for order #1001, new balance 50.00 USD"
     assert is_consistent()
 
 

@@ -47,7 +47,8 @@ def test_concurrent_payments_spend_exactly_the_balance(shop: Shop) -> None:
 
     refused = [outcome for outcome in outcomes if isinstance(outcome, AdjustmentRefused | OrderRefused)]
     card.refresh_from_db()
-    assert (len(refused), card.balance, Transaction.objects.count()) == (7, 0, 5)
+    assert (len(refused), Transaction.objects.count()) == (7, 5)
+    assert card.balance == 0
     assert [row.amount for row in card.adjustments.filter(kind="redemption")] == [-10] * 5
     assert list(consistency_checks.find_differences(CHECKS)) == []
     assert is_money_consistent()
@@ -101,7 +102,8 @@ def test_concurrent_calls_refund_once(shop: Shop) -> None:
     assert {result.status for result in results if isinstance(result, GatewayResult)} == {"success"}
     assert len({result.reference for result in results}) == 1
     card.refresh_from_db()
-    assert (card.balance, card.adjustments.filter(kind="refund").count()) == (15, 1)
+    assert card.balance == 15
+    assert card.adjustments.filter(kind="refund").count() == 1
     run_refund_jobs(shop)
     assert is_money_consistent()
 

@@ -57,7 +57,9 @@ def change_balance(
     row.save(force_insert=True)
     changes = apply_changes(card, {"balance": balance})
     card.save(update_fields=list(changes))
-    values = {"amount": format_balance(card, amount), "balance": format_balance(card, balance)}
+    # Messages with an order say in words whether the amount was added or subtracted.
+    displayed = amount if order is None else abs(amount)
+    values = {"amount": format_balance(card, displayed), "balance": format_balance(card, balance)}
     message = template(**values) if order is None else template(order=order, **values)
     record_event(ADJUSTED, card, actor=actor, at=at, changes=changes, message=message)
     return row
