@@ -119,7 +119,7 @@ def test_two_cards_and_another_gateway_pay_an_order(api: ApiClient) -> None:
     assert is_consistent()
 
 
-def test_a_card_pays_until_the_end_of_its_last_day_in_the_time_zone_of_the_shop(shop: Shop) -> None:
+def test_a_card_pays_until_its_last_day_ends_in_the_shop(shop: Shop) -> None:
     Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Honolulu")
     shop.refresh_from_db()
     card, order = make_gift_card("100.00", expires_on=date(2099, 3, 31)), make_order(shop)
@@ -181,7 +181,7 @@ def test_unusable_cards_are_refused_and_nothing_changes(api: ApiClient, problem:
     assert set(GiftCardAdjustment.objects.values_list("number", flat=True)) == {1}
 
 
-def test_two_payments_with_one_card_in_a_new_order_cannot_exceed_its_balance(api: ApiClient) -> None:
+def test_two_payments_of_an_order_cannot_exceed_the_balance(api: ApiClient) -> None:
     card = make_gift_card("60.00")
 
     refused = send_order(api, build_payment(card, "50.00"), build_payment(card, "50.00"))
@@ -298,7 +298,7 @@ def test_a_void_returns_the_amount_once(api: ApiClient, ends: str) -> None:
     assert is_consistent()
 
 
-def test_the_result_of_a_pending_capture_releases_the_rest_of_a_canceled_order(api: ApiClient) -> None:
+def test_the_last_capture_of_a_canceled_order_releases_the_rest(api: ApiClient) -> None:
     card = make_gift_card("100.00")
     order = post_order(api, build_payment(card, "90.00", "authorization"))
     captures = [{"kind": "capture", "amount": amount, "status": "pending"} for amount in ("50.00", "10.00")]

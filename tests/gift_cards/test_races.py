@@ -92,7 +92,7 @@ def create_refund_call(shop: Shop, card: GiftCard) -> GatewayCall:
     return GatewayCall(str(row.refund_payment.key), row.amount, "USD", "", test=False, order_name=order.name)
 
 
-@pytest.mark.race(control="test_only_the_unique_key_stops_a_second_refund_without_the_lock")
+@pytest.mark.race(control="test_a_constraint_stops_a_second_refund_without_the_lock")
 def test_concurrent_calls_refund_once(shop: Shop) -> None:
     card = make_gift_card("20.00")
     call = create_refund_call(shop, card)
@@ -108,7 +108,7 @@ def test_concurrent_calls_refund_once(shop: Shop) -> None:
     assert is_money_consistent()
 
 
-def test_only_the_unique_key_stops_a_second_refund_without_the_lock(shop: Shop) -> None:
+def test_a_constraint_stops_a_second_refund_without_the_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock: the second call does not see the first refund."""
     refund = partial(GiftCardGateway().refund, create_refund_call(shop, make_gift_card("20.00")))
 

@@ -44,7 +44,7 @@ def check_gift_card_balances() -> Iterator[str]:
 
 
 def check_gift_card_payments() -> Iterator[str]:
-    """Yield a message for each order transaction whose amount differs from the ledger of its gift card."""
+    """Yield a message for each order transaction with an amount that differs from the ledger of its gift card."""
     yield from _check_ledger_rows()
     yield from _check_authorizations()
     yield from _check_refunds()

@@ -48,7 +48,7 @@ class GiftCardPayments:
     """The payment hook of ``apps.orders`` for the gateway ``gift_card``."""
 
     def lock(self, transactions: Sequence[Transaction], /) -> None:
-        """Lock the cards that the transactions name, and those of the authorizations among them or among the parents.
+        """Lock the cards in the receipts, and the cards of authorizations among the transactions or their parents.
 
         Cards are locked in ascending order of their ids.
         """

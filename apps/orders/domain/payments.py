@@ -18,7 +18,7 @@ from apps.core.i18n.messages import Amount, Message, define_message, define_text
 from apps.core.money import MAX_AMOUNT, ZERO, format_decimal, get_minor_unit, has_valid_precision, round_money
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, ReadOnlyAttrs
-from apps.orders.domain import customer_totals, gateway_payments, hooks, statuses
+from apps.orders.domain import customer_totals, hooks, statuses
 from apps.orders.domain.selectors import get_line_items, get_transactions, lock_order
 from apps.orders.models import LineItem, Order, Transaction
 from apps.orders.models.transactions import KIND_TEXTS, STATUS_TEXTS
@@ -57,12 +57,12 @@ def create_transaction(order: Order, attrs: ReadOnlyAttrs, *, actor: str, at: da
     if order.cancelled_at is not None and attrs["kind"] != Kind.VOID and not get_pending_payments(transactions):
         raise PaymentRefused(_CANCELED, field="base")
     row = build_transaction(order, transactions, attrs, at=at)
-    gateway_payments.lock_money(order, [row])
+    hooks.lock_money(order, [row])
     rest = _close_authorization(order, row, get_pending_payments([*transactions, row]))
     save_transactions([row])
-    gateway_payments.move_money(row, actor=actor, at=at)
+    hooks.move_money(row, actor=actor, at=at)
     if rest and row.parent is not None:
-        gateway_payments.release_money(row.parent, rest, transaction=row.parent, actor=actor, at=at)
+        hooks.release_money(row.parent, rest, transaction=row.parent, actor=actor, at=at)
     record_event("order_transactions/create", row, actor=actor, at=at)
     record_tender_events([row], actor=actor, at=at)
     recalculate_order(

@@ -13,7 +13,7 @@ from apps.core.jobs.queue import enqueue
 from apps.core.money import ZERO
 from apps.core.types import ReadOnlyAttrs
 from apps.inventory.domain.movements import StockChange
-from apps.orders.domain import customer_totals, gateway_payments, hooks, payments, statuses, stock_reservation
+from apps.orders.domain import customer_totals, hooks, payments, statuses, stock_reservation
 from apps.orders.domain.pricing import totals
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions, lock_order
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
@@ -101,7 +101,7 @@ def _void_authorizations(order: Order, transactions: list[Transaction], *, actor
     An authorization with a pending capture stays open, because the result of the capture is recorded later.
     """
     open_rows = [row for row in transactions if row.unsettled]
-    gateway_payments.lock_money(order, open_rows)
+    hooks.lock_money(order, open_rows)
     for row in open_rows:
         captures = payments.get_captures(row, transactions)
         if any(capture.status == Transaction.Status.PENDING for capture in captures):
@@ -109,13 +109,13 @@ def _void_authorizations(order: Order, transactions: list[Transaction], *, actor
         if captures:
             amount, row.unsettled = row.unsettled, ZERO
             row.save(update_fields=["unsettled"])
-            gateway_payments.release_money(row, amount, transaction=row, actor=actor, at=at)
+            hooks.release_money(row, amount, transaction=row, actor=actor, at=at)
             continue
         void = payments.build_transaction(
             order, transactions, {"kind": Transaction.Kind.VOID, "parent_id": row.pk}, at=at
         )
         payments.save_transactions([void])
-        gateway_payments.move_money(void, actor=actor, at=at)
+        hooks.move_money(void, actor=actor, at=at)
         transactions.append(void)
         record_event("order_transactions/create", void, actor=actor, at=at)
 

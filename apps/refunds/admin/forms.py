@@ -79,7 +79,7 @@ class PaymentRow:
 
 
 def _describe_gateway(payment: Transaction) -> str:
-    """Return a note for payments whose refunds are only recorded."""
+    """Return a note if refunds of the payment are only recorded."""
     if get_gateway(payment.gateway) is None:
         return _("This gateway is not installed here. The refund will only be recorded.")
     return _("The refund will only be recorded.") if only_records_refunds(payment.gateway, payment) else ""

@@ -18,7 +18,7 @@ from apps.core.jobs.queue import enqueue_many
 from apps.core.tenancy.models import App
 from apps.core.types import ReadOnlyAttrs
 from apps.metafields.domain import write as metafields
-from apps.orders.domain import customer_totals, gateway_payments, hooks, payments, statuses, stock_reservation
+from apps.orders.domain import customer_totals, hooks, payments, statuses, stock_reservation
 from apps.orders.domain.create import customers, numbering
 from apps.orders.domain.create.drafts import OrderDraft, OrderParts, assign_customer, build_order, complete_draft
 from apps.orders.domain.create.restored import OrderRefused
@@ -39,7 +39,7 @@ def create_order(attrs: ReadOnlyAttrs, parts: OrderParts, *, actor: str, at: dat
         assign_customer(drafted, customers.get_or_create_customer(drafted.order, parts.customer, actor=actor, at=at))
     complete_draft(drafted, at=at)
     if not parts.is_imported:
-        gateway_payments.lock_money(drafted.order, drafted.transactions)
+        hooks.lock_money(drafted.order, drafted.transactions)
     numbering.assign_numbers([(drafted.order, drafted.name)])
     stock_reservation.take_stock(drafted.order, drafted.lines, actor=actor, at=at)
     _save([drafted], actor=actor, at=at)
@@ -131,9 +131,7 @@ def _save(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> None:
     paid_drafts = [drafted for drafted in drafts if payments.mark_units_counted(drafted.order)]
     _insert_rows(drafts)
     for drafted in drafts:
-        if not drafted.parts.is_imported and (
-            errors := gateway_payments.move_all_money(drafted.transactions, actor=actor, at=at)
-        ):
+        if not drafted.parts.is_imported and (errors := hooks.move_all_money(drafted.transactions, actor=actor, at=at)):
             raise OrderRefused(errors)
     if paid_drafts:
         payments.count_sold_units([line for drafted in paid_drafts for line in drafted.lines])
