@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 import pytest
 from django.apps import apps
@@ -19,7 +20,9 @@ from apps.customers.models import Customer
 from apps.inventory.domain import stock
 from apps.orders.domain import payments, transitions, updates
 from tests.support.databases.lock_order import POSITIONS, ROOTS, TABLE, LockRecorder, find_breaches, watch_locks
+from tests.support.factories.gift_cards import make_gift_card
 from tests.support.factories.orders import make_order, make_variant
+from tests.support.factories.refunds import run_refund_jobs
 
 
 @pytest.fixture
@@ -53,6 +56,35 @@ def test_the_life_of_an_order_locks_in_order(shop: Shop, lock_recorder: LockReco
 
     locked_roots = {root for root, _ in lock_recorder.steps}
     assert {"orders_order", "customers_customer", "inventory_inventorylevel"} <= locked_roots
+
+
+@pytest.mark.postgres
+def test_payments_with_gift_cards_lock_in_order(shop: Shop, lock_recorder: LockRecorder) -> None:
+    by: Attrs = {"actor": "system", "at": timezone.now()}
+    variant = make_variant(shop, stock=9)
+    lines = [{"variant_id": variant.pk, "quantity": 1}]
+    options: Attrs = {"lines": lines, "inventory_behaviour": "decrement_obeying_policy", "email": "ada@example.com"}
+    with shop_scope(shop):
+        cards = [make_gift_card() for _ in range(2)]
+    sale, held = (
+        [
+            {"kind": kind, "gateway": "gift_card", "receipt": {"gift_card_id": card.pk}, "amount": Decimal("4.00")}
+            for card in reversed(cards)
+        ]
+        for kind in ("sale", "authorization")
+    )
+
+    orders = [make_order(shop, transactions=rows, **options) for rows in (held, held, sale)]
+    with shop_scope(shop):
+        payments.create_transaction(orders[0], {"kind": "void"}, **by)
+        payments.create_transaction(orders[0], sale[0], **by)
+        transitions.cancel_order(orders[1], **by)
+        transitions.cancel_order(orders[2], refund={"amount": Decimal(8), "currency": "USD"}, **by)
+    run_refund_jobs(shop)
+
+    steps = set(lock_recorder.steps)
+    assert {("customers_customer", "gift_cards_giftcard"), ("gift_cards_giftcard", "orders_ordercounter")} <= steps
+    assert ("gift_cards_giftcard", "inventory_inventorylevel") in steps
 
 
 @pytest.mark.postgres

@@ -6,3 +6,8 @@ register_check(
     consistency_checks.check_gift_card_balances,
     "Compare the card with a backup, and correct the balance with an adjustment.",
 )
+register_check(
+    "gift card payments",
+    consistency_checks.check_gift_card_payments,
+    "Compare the order and the card with a backup, and correct the balance with an adjustment.",
+)

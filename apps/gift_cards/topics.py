@@ -3,12 +3,12 @@
 from django.utils.translation import gettext_noop
 
 from apps.core.events.topics import Topic, topics
-from apps.gift_cards.domain import gift_cards
+from apps.gift_cards.domain import gift_cards, ledger
 
 for name, label in {
     gift_cards.CREATED: gettext_noop("Gift card created"),
     gift_cards.UPDATED: gettext_noop("Gift card changed"),
     gift_cards.DISABLED: gettext_noop("Gift card disabled"),
-    gift_cards.ADJUSTED: gettext_noop("Gift card balance adjusted"),
+    ledger.ADJUSTED: gettext_noop("Gift card balance adjusted"),
 }.items():
     topics.add(Topic(name=name, render=lambda row, version: {"id": row.pk}, label=label))

@@ -35,7 +35,7 @@ VALUES: dict[str, Attrs] = {
         **dict.fromkeys(("variant", "collection", "country", "customer")),
     },
     "gift_cards.GiftCard": {"initial_value": _ONE, "balance": _ONE},
-    "gift_cards.GiftCardAdjustment": {"amount": _ONE, "balance": _ONE},
+    "gift_cards.GiftCardAdjustment": {"amount": _ONE, "number": 2, "kind": "refund"},
 }
 _BY_TYPE: dict[type[models.Field[Any, Any]], object] = {
     models.URLField: "https://a.example/",

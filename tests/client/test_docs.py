@@ -19,9 +19,12 @@ from apps.core.tenancy.models import Installation, Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Customer
 from apps.demo.webhook_receiver import WebhookReceiver
+from apps.gift_cards.models import GiftCard
 from apps.inventory.models import InventoryLevel
 from tests.support import factories
 from tests.support.factories.catalog import make_product
+from tests.support.factories.gift_cards import make_gift_card
+from tests.support.factories.orders import make_order
 from tests.support.servers.live import LiveServer, stop_process
 from tests.support.types import Json, JsonObject
 
@@ -188,6 +191,17 @@ def test_discounts_are_calculated(recipes: JsonObject) -> None:
 
     assert result["total_discounts"] == "4.00"
     assert [row["code"] for row in result["refused_codes"]] == ["OTHER"]
+
+
+def test_an_order_is_paid_with_gift_cards(recipes: JsonObject) -> None:
+    order = make_order()
+    for value, code in (("15.00", "lunch0001"), ("80.00", "dinner0001")):
+        make_gift_card(value, code=code)
+
+    due = [recipes["pay_with_gift_card"](order.pk, code) for code in ("unknown01", "0001", "LUNCH 0001", "dinner0001")]
+
+    assert due == ["20.00", "20.00", "5.00", "0.00"]
+    assert set(GiftCard.objects.values_list("balance", flat=True)) == {0, 75}
 
 
 def test_customers_are_imported_once(recipes: JsonObject) -> None:

@@ -9,8 +9,10 @@ from apps.core.events.models import Event
 from apps.core.tenancy.models import Shop
 from apps.customers.domain import merge, personal_data
 from apps.customers.models import Customer
+from apps.gift_cards.domain import gift_cards
 from apps.gift_cards.models import GiftCard
 from tests.support.api_client import ApiClient, ClientWith, get_errors
+from tests.support.factories import make_member
 from tests.support.factories.customers import make_customer
 from tests.support.factories.gift_cards import adjust, make_gift_card
 from tests.support.types import Json, JsonObject
@@ -51,6 +53,21 @@ def test_the_code_is_only_in_the_response_that_creates_the_card(api: ApiClient) 
     events = list(Event.objects.values())
     assert "abcdefghijklmnop" not in f"{row} {events}"
     assert row["code_digest"] not in str(events)
+
+
+def test_the_staff_member_who_creates_and_adjusts_a_card_is_known(api: ApiClient, shop: Shop) -> None:
+    user, at = make_member(shop, "gift_cards"), timezone.now()
+    actor = f"staff:{user.pk}"
+    attrs = {"initial_value": Decimal(10)}
+    card, _ = gift_cards.create_gift_card(attrs, app=None, actor=actor, at=at)
+    gift_cards.adjust_balance(card, {"amount": Decimal(-1)}, app=None, actor=actor, at=at)
+
+    shown = api.get(f"gift_cards/{card.pk}.json").json()["gift_card"]
+    (row,) = api.get(f"gift_cards/{card.pk}/adjustments.json").json()["adjustments"]
+
+    assert (shown["user_id"], row["user_id"], shown["api_client_id"]) == (user.pk, user.pk, None)
+    assert set(card.adjustments.values_list("user_id", flat=True)) == {user.pk}
+    assert create(api)["user_id"] is None
 
 
 def test_generated_codes_are_long_and_differ(api: ApiClient) -> None:

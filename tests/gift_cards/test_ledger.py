@@ -10,7 +10,7 @@ from apps.core.events.models import Event
 from apps.core.jobs import consistency_checks
 from apps.core.tenancy.models import Shop
 from apps.core.types import Attrs
-from apps.gift_cards.domain.gift_cards import AdjustmentRefused
+from apps.gift_cards.domain.ledger import AdjustmentRefused
 from apps.gift_cards.models import GiftCard, GiftCardAdjustment
 from tests.support.api_client import ApiClient, get_errors
 from tests.support.databases.races import run_concurrently, run_unguarded

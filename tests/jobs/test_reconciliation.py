@@ -147,10 +147,10 @@ def test_every_check_has_a_planted_error() -> None:
     tried |= {"rows of other shops", "refund amounts", "oversold items"}
     # ``tests/documents/test_invoices.py`` plants the faults of documents.
     tried |= {"document numbers", "documents", "credit notes"}
-    # ``tests/gift_cards/test_ledger.py`` plants the faults of gift cards.
-    tried |= {"gift card balances"}
     # ``tests/discounts/test_uses.py`` plants the fault of discount codes.
     tried |= {"uses of discount codes"}
+    # ``tests/gift_cards`` plants the faults of gift cards.
+    tried |= {"gift card balances", "gift card payments"}
 
     assert tried == set(consistency_checks.consistency_checks)
 

@@ -16,6 +16,7 @@ from apps.orders.models import Order, Transaction
 from apps.refunds.models import Refund
 from apps.shops.domain.tokens import issue_token
 from tests.support.api_client import ApiClient, ClientWith, Response
+from tests.support.factories.gift_cards import make_gift_card
 from tests.support.factories.inventory import make_location
 from tests.support.factories.orders import get_available, make_order, make_variant
 from tests.support.factories.refunds import (
@@ -197,6 +198,41 @@ def test_a_refund_through_an_unknown_gateway_is_only_recorded(
     assert "Refund created: 10.00 USD." in get_text(response)
     transaction = get_transaction(Refund.objects.get())
     assert (transaction.gateway, transaction.status) == (gateway, "success")
+
+
+@pytest.mark.parametrize(
+    ("names_card", "note", "sentence", "status"),
+    [
+        (True, "", "10.00 USD of the 20.00 USD payment will be refunded through gift_card.", "pending"),
+        (
+            False,
+            "The refund will only be recorded.",
+            "10.00 USD of the 20.00 USD payment will be marked as refunded through gift_card. You need to return",
+            "success",
+        ),
+    ],
+)
+def test_a_payment_with_a_gift_card_is_refunded_to_the_card(
+    *, refund_client: Panel, shop: Shop, names_card: bool, note: str, sentence: str, status: str
+) -> None:
+    card = make_gift_card("20.00")
+    receipt = {"gift_card_id": card.pk} if names_card else {}
+    sale = {"kind": "sale", "amount": Decimal("20.00"), "gateway": "gift_card", "receipt": receipt}
+    order = make_order(shop, transactions=[sale])
+    (line,), _ = get_row_ids(order)
+
+    form = refund_client.get(NEW, order.pk)
+    look = review_refund(refund_client, order, {f"units-{line}-unsent": "1"})
+    confirm_refund(refund_client, order, look)
+
+    assert ("only be recorded" in get_text(form), note in get_text(form)) == (not names_card, True)
+    assert find_missing(look, sentence) == []
+    assert get_transaction(Refund.objects.get()).status == status
+    run_refund_jobs(shop)
+    card.refresh_from_db()
+    assert card.balance == (10 if names_card else 20)
+    row = card.adjustments.filter(kind="refund").first()
+    assert (row.user_id if row else None) == (refund_client.user.pk if names_card else None)
 
 
 def test_an_outdated_review_is_shown_again(refund_client: Panel, order: Order) -> None:

@@ -17,7 +17,14 @@ from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
 from apps.orders.models import Order, Transaction
 from apps.refunds.domain import gateways
-from apps.refunds.domain.gateways import BogusGateway, GatewayResult, GatewayUnreachable, Status, get_gateway
+from apps.refunds.domain.gateways import (
+    BogusGateway,
+    GatewayResult,
+    GatewayUnreachable,
+    Status,
+    get_gateway,
+    load_installed_gateway,
+)
 from apps.refunds.domain.validation import RefundRefused
 from apps.refunds.models import BogusMovement, RefundPayment
 from tests.support.factories.orders import make_order
@@ -151,9 +158,9 @@ def installed_gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-cards\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[backoffice.gateways]\ncards = acme_cards:Cards\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    get_gateway.cache_clear()
+    load_installed_gateway.cache_clear()
     yield
-    get_gateway.cache_clear()
+    load_installed_gateway.cache_clear()
     sys.modules.pop("acme_cards", None)
 
 

@@ -9,6 +9,7 @@ def test_the_installed_gateways_are_listed(api: ApiClient) -> None:
     assert {name: (row["processing_method"], row["sandbox"]) for name, row in rows.items()} == {
         "manual": ("manual", False),
         "bogus": ("direct", True),
+        "gift_card": ("direct", False),
     }
     # No gateway here has an account at a wallet.
     account = "metadata.google_pay_merchant_id is missing"
@@ -25,7 +26,7 @@ def test_one_gateway_is_found_by_its_id(api: ApiClient) -> None:
 
 def test_disabled_selects_no_gateway(api: ApiClient) -> None:
     assert api.get("payment_gateways.json", disabled="true").json() == {"payment_gateways": []}
-    assert len(api.get("payment_gateways.json", disabled="false").json()["payment_gateways"]) == 2
+    assert len(api.get("payment_gateways.json", disabled="false").json()["payment_gateways"]) == 3
     response = api.get("payment_gateways.json", disabled="perhaps")
     assert (response.status_code, response.json()) == (400, {"errors": {"disabled": "is invalid"}})
 

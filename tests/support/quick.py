@@ -34,7 +34,7 @@ PATHS_BY_SUBJECT = {
     "fulfillment, refunds, payments": """
         draft_orders/test_draft_orders.py draft_orders/test_completion.py
         discounts/test_calculation.py discounts/test_codes.py discounts/test_price_rules.py discounts/test_uses.py
-        gift_cards/test_gift_cards.py gift_cards/test_ledger.py
+        gift_cards/test_gift_cards.py gift_cards/test_ledger.py gift_cards/test_payments.py
         fulfillment/test_fulfillment_orders.py fulfillment/test_fulfillments.py fulfillment/test_routing.py
         payments/test_payment_handlers.py payments/test_profile.py refunds/test_duties.py refunds/test_refunds.py
     """,

@@ -8,6 +8,12 @@ def get_staff_actor(user: User) -> str:
     return f"staff:{user.pk}"
 
 
+def get_actor_id(actor: str, kind: str) -> int | None:
+    """Return the id of an actor of this kind, ``staff`` or ``app``, or None if the actor is of another kind."""
+    actor_kind, _, number = actor.partition(":")
+    return int(number) if actor_kind == kind and number.isdecimal() else None
+
+
 def get_actor_name(actor: str) -> str:
     """Return an actor's name. For several actors, use ``get_actor_names``, which needs only two queries."""
     return get_actor_names([actor])[actor]

@@ -1,6 +1,7 @@
 """Create, update, disable and adjust gift cards.
 
-Each change to a balance adds a row to the ledger (``GiftCardAdjustment``) in the same transaction. The card is locked.
+Each change to a balance adds a row to the ledger in the same transaction (``ledger.change_balance``). The card is
+locked.
 """
 
 from datetime import date, datetime
@@ -12,38 +13,31 @@ from apps.core.db.row_locks import refresh_for_update
 from apps.core.events.recording import apply_changes, record_event
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK, INVALID, MUST_EXIST, TAKEN
-from apps.core.i18n.messages import Amount, define_message, define_text
-from apps.core.money import MAX_AMOUNT, ZERO, format_decimal, has_valid_precision
+from apps.core.i18n.messages import define_message, define_text
+from apps.core.money import MAX_AMOUNT, ZERO, has_valid_precision
+from apps.core.tenancy.actor_names import get_actor_id
 from apps.core.tenancy.models import App
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.customers.models import Customer
 from apps.gift_cards.domain import codes
+from apps.gift_cards.domain.ledger import AdjustmentRefused, change_balance
 from apps.gift_cards.models import GiftCard, GiftCardAdjustment
 
 CREATED = "gift_cards/create"
 UPDATED = "gift_cards/update"
 DISABLED = "gift_cards/disable"
-ADJUSTED = "gift_cards/adjust"
 _CODE_FORMAT = define_text("gift_cards.code_format", "must have 8 to 20 letters and digits")
 _NOT_POSITIVE = define_text("gift_cards.not_positive", "must be greater than 0")
 _NOT_ZERO = define_text("gift_cards.not_zero", "must not be 0")
 _PAST = define_text("gift_cards.past", "must not be in the past")
 _CUSTOMER_FIXED = define_text("gift_cards.customer_fixed", "cannot be changed once it is set")
 _IS_DISABLED = define_text("gift_cards.is_disabled", "The gift card is disabled, so its balance cannot be changed")
-_TOO_LOW = define_message("gift_cards.too_low", "is more than the balance of {balance}")
-_TOO_HIGH = define_text("gift_cards.too_high", "makes the balance too large")
 _ADJUSTED = define_message("gift_cards.adjusted", "Balance changed by {amount} to {balance}")
 
 
 class GiftCardRefused(DomainError):
     """Raised when the values of a gift card are invalid."""
-
-
-class AdjustmentRefused(DomainError):
-    """Raised when the balance of a gift card cannot be adjusted."""
-
-    field = "amount"
 
 
 @transaction.atomic
@@ -62,6 +56,7 @@ def create_gift_card(attrs: ReadOnlyAttrs, *, app: App | None, actor: str, at: d
         raise GiftCardRefused(TAKEN, field="code")
     value = _check_value(attrs.get("initial_value"), shop.currency)
     columns = _get_columns(None, attrs, at=at)
+    made_by: Attrs = {"app": app, "user_id": get_actor_id(actor, "staff"), "created_at": at}
     card = GiftCard(
         shop=shop,
         code_digest=digests[0],
@@ -69,13 +64,12 @@ def create_gift_card(attrs: ReadOnlyAttrs, *, app: App | None, actor: str, at: d
         initial_value=value,
         balance=value,
         currency=shop.currency,
-        app=app,
-        created_at=at,
+        **made_by,
         **columns,
     )
     card.save()
     GiftCardAdjustment.objects.create(
-        shop=shop, card=card, number=1, amount=value, balance=value, processed_at=at, app=app, created_at=at
+        shop=shop, card=card, number=1, amount=value, balance=value, processed_at=at, **made_by
     )
     record_event(CREATED, card, actor=actor, at=at)
     return card, code
@@ -122,28 +116,8 @@ def adjust_balance(
         raise AdjustmentRefused(INVALID)
     if not amount:
         raise AdjustmentRefused(_NOT_ZERO)
-    balance = card.balance + amount
-    if balance < 0:
-        raise AdjustmentRefused(_TOO_LOW(balance=Amount(format_decimal(card.balance, card.currency), card.currency)))
-    if balance >= MAX_AMOUNT:
-        raise AdjustmentRefused(_TOO_HIGH)
-    row = GiftCardAdjustment(
-        shop_id=card.shop_id,
-        card=card,
-        number=card.adjustments.count() + 1,
-        amount=amount,
-        balance=balance,
-        app=app,
-        created_at=at,
-        **{name: value for name, value in attrs.items() if name != "amount" and value is not None},
-    )
-    row.save(force_insert=True)
-    changes = apply_changes(card, {"balance": balance})
-    card.save(update_fields=list(changes))
-    texts = (Amount(format_decimal(number, card.currency), card.currency) for number in (amount, balance))
-    message = _ADJUSTED(**dict(zip(("amount", "balance"), texts, strict=True)))
-    record_event(ADJUSTED, card, actor=actor, at=at, changes=changes, message=message)
-    return row
+    columns = {name: value for name, value in attrs.items() if name != "amount" and value is not None}
+    return change_balance(card, amount, _ADJUSTED, actor=actor, at=at, app=app, **columns)
 
 
 def _check_value(value: Decimal | None, currency: str) -> Decimal:

@@ -1,6 +1,6 @@
 from django.db import models
 from django.db.models import F, Q
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.core.i18n.error_messages import TAKEN
 from apps.core.i18n.messages import Message, define_message
@@ -8,7 +8,7 @@ from apps.core.models import VersionField
 from apps.core.tenancy.models import App
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.customers.models import Customer
-from apps.orders.models.orders import MoneyColumn
+from apps.orders.models import MoneyColumn, Transaction
 
 _EVENT_LABEL = define_message("gift_cards.label", "Gift card ending in {characters}")
 
@@ -37,6 +37,7 @@ class GiftCard(ShopOwned):
     )
     disabled_at = models.DateTimeField(null=True, blank=True, editable=False)
     app = models.ForeignKey(App, on_delete=models.SET_NULL, null=True, related_name="+", editable=False)
+    user_id = models.BigIntegerField(null=True, blank=True, editable=False)
     version = VersionField()
 
     personal_fields = ("note",)
@@ -82,11 +83,28 @@ class GiftCardAdjustment(ShopOwned):
     """A change to the balance of a gift card. Only notes are ever changed, when personal data is erased.
 
     ``number`` counts the adjustments of a card from 1, and ``balance`` is the card's balance after the adjustment.
-    Number 1 is the initial value.
+    Number 1 is the initial value. ``transaction`` is the order transaction that changed the balance: a sale or an
+    authorization (redemption), a void or an authorization that was captured in part (release), or a refund.
     """
+
+    class Kind(models.TextChoices):
+        ADJUSTMENT = "adjustment", pgettext_lazy("gift card", "Adjustment")
+        REDEMPTION = "redemption", pgettext_lazy("gift card", "Redemption")
+        RELEASE = "release", pgettext_lazy("gift card", "Release")
+        REFUND = "refund", pgettext_lazy("gift card", "Refund")
 
     card = models.ForeignKey(GiftCard, on_delete=models.CASCADE, related_name="adjustments", db_index=False)
     number = models.PositiveIntegerField()
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.ADJUSTMENT, editable=False)
+    transaction = models.ForeignKey(
+        Transaction,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="gift_card_adjustments",
+        db_index=False,
+    )
     amount = MoneyColumn()
     balance = MoneyColumn()
     note = models.TextField(max_length=5000, blank=True)
@@ -94,6 +112,7 @@ class GiftCardAdjustment(ShopOwned):
     remote_transaction_url = models.CharField(max_length=2048, blank=True)
     processed_at = models.DateTimeField(null=True, blank=True)
     app = models.ForeignKey(App, on_delete=models.SET_NULL, null=True, related_name="+", editable=False)
+    user_id = models.BigIntegerField(null=True, blank=True, editable=False)
 
     history_owners = ("card",)
     personal_fields = ("note", "remote_transaction_ref", "remote_transaction_url")
@@ -113,9 +132,21 @@ class GiftCardAdjustment(ShopOwned):
                 violation_error_code="amount",
             ),
             models.CheckConstraint(
-                condition=Q(number__gt=1) | Q(number=1, balance=F("amount")),
+                condition=Q(number__gt=1) | Q(number=1, balance=F("amount"), kind="adjustment"),
                 name="gift_cards_adjustment_begins_with_value",
                 violation_error_code="amount",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="adjustment", transaction=None)
+                | Q(kind="redemption", amount__lt=0)
+                | Q(kind__in=("release", "refund"), amount__gt=0),
+                name="gift_cards_adjustment_fits_its_kind",
+                violation_error_code="amount",
+            ),
+            models.UniqueConstraint(
+                fields=("transaction", "kind"),
+                condition=Q(transaction__isnull=False),
+                name="gift_cards_adjustment_once_per_transaction",
             ),
         )
         indexes = (models.Index(fields=("card", "id"), name="gift_cards_adjustment_by_card"),)

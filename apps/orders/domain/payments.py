@@ -57,7 +57,12 @@ def create_transaction(order: Order, attrs: ReadOnlyAttrs, *, actor: str, at: da
     if order.cancelled_at is not None and attrs["kind"] != Kind.VOID and not get_pending_payments(transactions):
         raise PaymentRefused(_CANCELED, field="base")
     row = build_transaction(order, transactions, attrs, at=at)
+    hooks.lock_money(order, [row])
+    rest = _close_authorization(order, row, get_pending_payments([*transactions, row]))
     save_transactions([row])
+    hooks.move_money(row, actor=actor, at=at)
+    if rest and row.parent is not None:
+        hooks.release_money(row.parent, rest, transaction=row.parent, actor=actor, at=at)
     record_event("order_transactions/create", row, actor=actor, at=at)
     record_tender_events([row], actor=actor, at=at)
     recalculate_order(
@@ -146,6 +151,17 @@ def _set_unsettled(row: Transaction) -> None:
         row.unsettled = row.amount
     elif row.parent is not None:
         row.parent.unsettled = ZERO if row.kind == Kind.VOID else row.parent.unsettled - row.amount
+
+
+def _close_authorization(order: Order, row: Transaction, pending: Sequence[Transaction]) -> Decimal:
+    """Set the remaining amount of a canceled order's authorization to zero after its last capture, and return it."""
+    authorization = row.parent
+    if order.cancelled_at is None or authorization is None or (row.kind, row.status) != (Kind.CAPTURE, Status.SUCCESS):
+        return ZERO
+    if any(other.parent is authorization for other in pending):
+        return ZERO
+    rest, authorization.unsettled = authorization.unsettled, ZERO
+    return rest
 
 
 def save_transactions(rows: Sequence[Transaction]) -> None:

@@ -100,18 +100,22 @@ def _void_authorizations(order: Order, transactions: list[Transaction], *, actor
 
     An authorization with a pending capture stays open, because the result of the capture is recorded later.
     """
-    for row in [row for row in transactions if row.unsettled]:
+    open_rows = [row for row in transactions if row.unsettled]
+    hooks.lock_money(order, open_rows)
+    for row in open_rows:
         captures = payments.get_captures(row, transactions)
         if any(capture.status == Transaction.Status.PENDING for capture in captures):
             continue
         if captures:
-            row.unsettled = ZERO
+            amount, row.unsettled = row.unsettled, ZERO
             row.save(update_fields=["unsettled"])
+            hooks.release_money(row, amount, transaction=row, actor=actor, at=at)
             continue
         void = payments.build_transaction(
             order, transactions, {"kind": Transaction.Kind.VOID, "parent_id": row.pk}, at=at
         )
         payments.save_transactions([void])
+        hooks.move_money(void, actor=actor, at=at)
         transactions.append(void)
         record_event("order_transactions/create", void, actor=actor, at=at)
 

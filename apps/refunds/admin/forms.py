@@ -18,12 +18,13 @@ from apps.core.i18n import formats
 from apps.core.money import ZERO, round_money
 from apps.core.types import Errors
 from apps.inventory.models import Location
+from apps.orders.models import Transaction
 from apps.refunds.admin import duty_fields
 from apps.refunds.admin.duty_fields import DutyRow
 from apps.refunds.admin.messages import format_refund_error
 from apps.refunds.domain import calculation, refund_preview, refunded_parts, restocking
 from apps.refunds.domain.calculation import PaymentBalance, RefundCalculation
-from apps.refunds.domain.gateways import MANUAL, get_gateway
+from apps.refunds.domain.gateways import MANUAL, get_gateway, only_records_refunds
 from apps.refunds.domain.refund_preview import RefundableItems, RefundPreview
 from apps.refunds.domain.validation import (
     OrderSnapshot,
@@ -74,7 +75,14 @@ class PaymentRow:
     amount: forms.BoundField
     is_manual: forms.BoundField
     maximum: str
-    is_installed: bool
+    note: str
+
+
+def _describe_gateway(payment: Transaction) -> str:
+    """Return a note if refunds of the payment are only recorded."""
+    if get_gateway(payment.gateway) is None:
+        return _("This gateway is not installed here. The refund will only be recorded.")
+    return _("The refund will only be recorded.") if only_records_refunds(payment.gateway, payment) else ""
 
 
 class RefundForm(forms.Form):
@@ -185,7 +193,7 @@ class RefundForm(forms.Form):
                 self[f"payment-{payment.pk}"],
                 self[f"by_hand-{payment.pk}"],
                 formats.format_money(balance.refundable, payment.currency),
-                get_gateway(payment.gateway) is not None and payment.gateway != MANUAL,
+                _describe_gateway(payment),
             )
 
     @property

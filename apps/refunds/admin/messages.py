@@ -11,7 +11,7 @@ from apps.core.i18n.messages import translate
 from apps.core.money import ZERO, format_plain
 from apps.core.types import ReadOnlyAttrs
 from apps.orders.models import Order, Transaction
-from apps.refunds.domain.gateways import MANUAL, get_gateway
+from apps.refunds.domain.gateways import MANUAL, get_gateway, only_records_refunds
 from apps.refunds.domain.refund_preview import RefundPreview
 from apps.refunds.models import RefundLineItem
 
@@ -86,6 +86,11 @@ def describe_transactions(rows: Sequence[Transaction]) -> list[str]:
             text = _(
                 "{amount} of the {paid} payment will be marked as refunded through {gateway}, which is not installed "
                 "here. You need to return the money there yourself"
+            )
+        elif only_records_refunds(row.gateway, payment):
+            text = _(
+                "{amount} of the {paid} payment will be marked as refunded through {gateway}. You need to return the "
+                "money there yourself"
             )
         else:
             text = _("{amount} of the {paid} payment will be refunded through {gateway}")

@@ -20,6 +20,7 @@ from apps.core.i18n.error_messages import LIMIT_EXCEEDED
 from apps.core.i18n.messages import define_text
 from apps.core.jobs.queue import enqueue
 from apps.core.money import ZERO
+from apps.core.tenancy.actor_names import get_actor_id
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.tenancy.staff_access import find_member
@@ -61,10 +62,10 @@ class RefundNotPermitted(DomainError):
 
 def check_may_refund(actor: str) -> None:
     """Check that a staff member may refund orders. The access scopes of apps are checked elsewhere."""
-    kind, _colon, number = actor.partition(":")
-    if kind != "staff":
+    if not actor.startswith("staff:"):
         return
-    member = find_member(int(number), get_current_shop()) if number.isdecimal() else None
+    user_id = get_actor_id(actor, "staff")
+    member = find_member(user_id, get_current_shop()) if user_id is not None else None
     if member is None or not member.may_refund:
         raise RefundNotPermitted(_("You do not have permission to refund orders"))
 

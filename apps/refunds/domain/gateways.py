@@ -1,8 +1,9 @@
 """Payment gateways: the protocol, the built-in gateways, and the calls that refund money.
 
-A gateway is an object with the members of ``Gateway``. ``manual`` and ``bogus`` are built in. Other gateways are
-installed packages with an entry point in the group ``backoffice.gateways``. The name of the entry point is the gateway
-name in transactions. The value is a class (called without arguments) or an object.
+A gateway is an object with the members of ``Gateway``. Apps register the built-in gateways in ``built_in_gateways``:
+``manual``, ``bogus`` and ``gift_card``. Other gateways are installed packages with an entry point in the group
+``backoffice.gateways``. The name of the entry point is the gateway name in transactions. The value is a class (called
+without arguments) or an object.
 
 Gateways are called without locks and outside of database transactions. A caller may crash at any time and repeat the
 call with the same idempotency key, so a gateway must never move money twice for the same key. The time of the first
@@ -21,7 +22,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
 from django.db import transaction
 from django.db.models import F, QuerySet
@@ -33,6 +34,7 @@ from apps.core.i18n.messages import Amount, define_message, define_text
 from apps.core.jobs.models import Job
 from apps.core.jobs.queue import GiveUp, enqueue
 from apps.core.money import format_decimal
+from apps.core.registry import Registry
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import ReadOnlyAttrs
 from apps.orders.domain import payments
@@ -144,6 +146,17 @@ class Gateway(Protocol):
         """
 
 
+@runtime_checkable
+class SelectiveGateway(Gateway, Protocol):
+    """A gateway that moves the money of some payments. Refunds of its other payments are only recorded."""
+
+    def moves_money_of(self, payment: Transaction) -> bool:
+        """Return True if the gateway refunds this payment."""
+
+
+built_in_gateways = Registry[str, Gateway]("built-in payment gateways")
+
+
 class ManualGateway:
     """The gateway for refunds that staff make themselves, such as cash and bank transfers. It has no records."""
 
@@ -159,11 +172,13 @@ class ManualGateway:
         return ()
 
 
-@cache
 def get_gateway(name: str) -> Gateway | None:
-    built_in: dict[str, type[Gateway]] = {MANUAL: ManualGateway, BOGUS: BogusGateway}
-    if name in built_in:
-        return built_in[name]()
+    """Return a built-in gateway, otherwise the gateway of an installed package, or None if there is none."""
+    return built_in_gateways.get(name) or load_installed_gateway(name)
+
+
+@cache
+def load_installed_gateway(name: str) -> Gateway | None:
     for entry in entry_points(group=ENTRY_POINT_GROUP, name=name):
         loaded = entry.load()
         return cast(Gateway, loaded() if isinstance(loaded, type) else loaded)
@@ -173,14 +188,19 @@ def get_gateway(name: str) -> Gateway | None:
 @cache
 def get_installed_gateways() -> tuple[str, ...]:
     """Return the names of the built-in gateways, followed by those of installed packages."""
-    installed = sorted({entry.name for entry in entry_points(group=ENTRY_POINT_GROUP)} - {MANUAL, BOGUS})
-    return (MANUAL, BOGUS, *installed)
+    installed = {entry.name for entry in entry_points(group=ENTRY_POINT_GROUP)} - built_in_gateways.keys()
+    return (*built_in_gateways, *sorted(installed))
 
 
-def only_records_refunds(name: str) -> bool:
-    """Return True if refunds through a gateway are made elsewhere and only recorded, also if it is not installed."""
+def only_records_refunds(name: str, payment: Transaction | None = None) -> bool:
+    """Return True if refunds through a gateway are made elsewhere and only recorded, also if it is not installed.
+
+    With ``payment``, the result is about refunds of this payment.
+    """
     gateway = get_gateway(name)
-    return gateway is None or gateway.only_records
+    if gateway is None or gateway.only_records:
+        return True
+    return payment is not None and isinstance(gateway, SelectiveGateway) and not gateway.moves_money_of(payment)
 
 
 class BogusGateway:
@@ -217,6 +237,10 @@ class BogusGateway:
     def movements(self, since: datetime) -> Iterable[GatewayMovement]:
         for row in BogusMovement.objects.filter(created_at__gte=since).order_by("pk"):
             yield GatewayMovement(str(row.key), row.amount, row.currency, Status(row.status))
+
+
+built_in_gateways.register(MANUAL, ManualGateway())
+built_in_gateways.register(BOGUS, BogusGateway())
 
 
 def _to_result(row: BogusMovement) -> GatewayResult:

@@ -62,7 +62,7 @@ def build_refund_transactions(
                 parent=payment,
                 sequence=len(transactions) + 1,
                 kind=Transaction.Kind.REFUND,
-                status=Status.SUCCESS if only_records_refunds(gateway) else Status.PENDING,
+                status=Status.SUCCESS if only_records_refunds(gateway, payment) else Status.PENDING,
                 gateway=gateway,
                 amount=amount,
                 currency=payment.currency,

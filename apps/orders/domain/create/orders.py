@@ -21,6 +21,7 @@ from apps.metafields.domain import write as metafields
 from apps.orders.domain import customer_totals, hooks, payments, statuses, stock_reservation
 from apps.orders.domain.create import customers, numbering
 from apps.orders.domain.create.drafts import OrderDraft, OrderParts, assign_customer, build_order, complete_draft
+from apps.orders.domain.create.restored import OrderRefused
 from apps.orders.models import LineItem, Order, ShippingLine
 
 
@@ -30,14 +31,17 @@ def create_order(attrs: ReadOnlyAttrs, parts: OrderParts, *, actor: str, at: dat
 
     Raises:
         OrderRefused, OrderCustomerRefused, PaymentRefused: Values are invalid.
+        DomainError: A payment hook refuses a transaction.
         NotEnoughStock: A variant has too little stock and must not be oversold.
     """
     drafted = build_order(attrs, parts, app=app, at=at)
     if not drafted.has_no_customer:
         assign_customer(drafted, customers.get_or_create_customer(drafted.order, parts.customer, actor=actor, at=at))
+    complete_draft(drafted, at=at)
+    if not parts.is_imported:
+        hooks.lock_money(drafted.order, drafted.transactions)
     numbering.assign_numbers([(drafted.order, drafted.name)])
     stock_reservation.take_stock(drafted.order, drafted.lines, actor=actor, at=at)
-    complete_draft(drafted, at=at)
     _save([drafted], actor=actor, at=at)
     return drafted.order
 
@@ -126,6 +130,9 @@ def _save(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> None:
         statuses.update_statuses(drafted.order, drafted.lines, drafted.transactions)
     paid_drafts = [drafted for drafted in drafts if payments.mark_units_counted(drafted.order)]
     _insert_rows(drafts)
+    for drafted in drafts:
+        if not drafted.parts.is_imported and (errors := hooks.move_all_money(drafted.transactions, actor=actor, at=at)):
+            raise OrderRefused(errors)
     if paid_drafts:
         payments.count_sold_units([line for drafted in paid_drafts for line in drafted.lines])
     customers_with_orders = customer_totals.add_orders_to_customers([drafted.order for drafted in drafts])
