@@ -198,7 +198,7 @@ DESCRIPTIONS: dict[str, str] = {
     "export_draft_orders": gettext_noop("Downloads files with draft orders."),
     "products": gettext_noop("Creates, edits, imports and deletes products and collections, and changes stock."),
     "export_products": gettext_noop("Downloads files with products, stock and metafields."),
-    "gift_cards": gettext_noop("Creates and disables gift cards."),
+    "gift_cards": gettext_noop("Issues gift cards, adjusts their balances and disables them."),
     "locations": gettext_noop("Adds and edits the places that keep and ship stock."),
     "customers": gettext_noop("Creates, edits, imports, merges and deletes customers, and sees their contact data."),
     "export_customers": gettext_noop("Downloads files with customers, addresses and consent to marketing."),
