@@ -79,8 +79,8 @@ class _ServiceForm(forms.Form):
     # The form fields of columns with other names.
     field_names: dict[str, str] = {}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, error_class=SentenceErrorList, **kwargs)
+    def __init__(self, data: Any) -> None:
+        super().__init__(data, error_class=SentenceErrorList)
 
     def add_domain_error(self, error: DomainError) -> None:
         for column, messages in error.errors.items():

@@ -24,7 +24,7 @@ from apps.customers.models import Customer
 from apps.gift_cards.admin.changelist import GiftCardList
 from apps.gift_cards.admin.columns import STATE_KINDS
 from apps.gift_cards.admin.forms import AdjustForm, GiftCardForm, IssueForm
-from apps.gift_cards.admin.inlines import AdjustmentInline
+from apps.gift_cards.admin.ledger import build_ledger
 from apps.gift_cards.domain import codes, delivery, gift_cards
 from apps.gift_cards.models import GiftCard
 
@@ -39,7 +39,6 @@ class GiftCardAdmin(GiftCardList):
     intro = gettext_lazy("Issued gift cards. Codes are not stored, so a lost code can't be shown again.")
     empty_text = gettext_lazy("No gift cards yet. Issue a gift card and give its code to the customer.")
     form = GiftCardForm
-    inlines = (AdjustmentInline,)
     change_form_template = "panel/gift_cards/gift_card.html"
 
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
@@ -67,6 +66,8 @@ class GiftCardAdmin(GiftCardList):
                 (_("Initial value"), self.value_label(card)),
                 (_("Expires on"), formats.format_date(card.expires_on, "j M Y") if card.expires_on else "–"),
             ],
+            "ledger": build_ledger(card),
+            "show_save_and_add_another": False,
             "may_adjust": card.disabled_at is None and has_permission(request, CHANGE),
             "may_view_customer": has_permission(request, "customers.view_customer"),
             "timeline": describe_events(request, list(events.defer("payload")[:_MAX_EVENTS])),
