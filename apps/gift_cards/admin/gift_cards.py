@@ -13,7 +13,7 @@ from apps.core.admin.display.acts import describe_events
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
 from apps.core.admin.menu import MenuItem
-from apps.core.admin.model_admin.extra_views import row_view
+from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import Fieldset
@@ -25,6 +25,7 @@ from apps.gift_cards.admin.changelist import GiftCardList
 from apps.gift_cards.admin.columns import STATE_KINDS
 from apps.gift_cards.admin.forms import AdjustForm, GiftCardForm, IssueForm
 from apps.gift_cards.admin.ledger import build_ledger
+from apps.gift_cards.admin.report import gift_card_report_page
 from apps.gift_cards.domain import codes, delivery, gift_cards
 from apps.gift_cards.models import GiftCard
 
@@ -127,6 +128,15 @@ class GiftCardAdmin(GiftCardList):
         response["Content-Location"] = url
         add_never_cache_headers(response)
         return response
+
+    @extra_view("report/")
+    def report_view(self, request: HttpRequest) -> HttpResponse:
+        base = {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self}
+        return gift_card_report_page.render_page(request, base)
+
+    @extra_view("report/file/", name="report_file")
+    def report_file_view(self, request: HttpRequest) -> HttpResponse:
+        return gift_card_report_page.render_file(request)
 
     @row_view("adjust/", CHANGE, keyed=True)
     def adjust_view(self, request: HttpRequest, card: GiftCard) -> HttpResponse:

@@ -132,6 +132,7 @@ ROWS = (
     ("orders_order", "report report_answers report_file", "reports", "", 200),
     ("gift_cards_giftcard", "changelist add", "gift_cards", "", 200),
     ("gift_cards_giftcard", "change history adjust disable", "gift_cards", "gift_card", 200),
+    ("gift_cards_giftcard", "report report_file", "reports", "", 200),
     ("gift_cards_giftcard", "delete", "", "gift_card", 200),
     ("documents_issueddocument", "changelist", "orders edit_orders", "", 200),
     ("documents_issueddocument", "add", "", "", 200),
