@@ -25,12 +25,7 @@ pages.add(
     )
 )
 _Format = Callable[[Decimal, str], str]
-_MOVEMENTS = (
-    gettext_noop("Cards issued"),
-    gettext_noop("Issued"),
-    gettext_noop("Added"),
-    gettext_noop("Redeemed or subtracted"),
-)
+_MOVEMENTS = (gettext_noop("Issued"), gettext_noop("Added"), gettext_noop("Redeemed"))
 # The title and the columns of each table, keyed by name.
 _TABLES = {
     "liability": (
@@ -44,7 +39,10 @@ _TABLES = {
             gettext_noop("Closing"),
         ),
     ),
-    "periods": (gettext_noop("Changes by period"), (gettext_noop("Period"), gettext_noop("Currency"), *_MOVEMENTS)),
+    "periods": (
+        gettext_noop("Changes by period"),
+        (gettext_noop("Period"), gettext_noop("Currency"), gettext_noop("Cards issued"), *_MOVEMENTS),
+    ),
 }
 
 
@@ -64,7 +62,7 @@ class GiftCardReport(ReportPage):
     def build_context(self, span: RefundReportRange, currency: str) -> Context:
         liabilities = liability_report.get_liabilities(span)
         periods = [
-            (format_period(period, span), code, *_format_movements(row, code, formats.format_amount))
+            (format_period(period, span), code, row.cards, *_format_movements(row, code, formats.format_amount))
             for period, code, row in reversed(liability_report.get_movements_by_period(span))
         ]
         liability_rows = [_format_liability(code, row, formats.format_amount) for code, row in liabilities.items()]
@@ -83,7 +81,8 @@ class GiftCardReport(ReportPage):
             return columns, [_format_liability(code, row, format_decimal) for code, row in liabilities.items()]
         movements = liability_report.get_movements_by_period(span)
         return columns, [
-            (period.isoformat(), code, *_format_movements(row, code, format_decimal)) for period, code, row in movements
+            (period.isoformat(), code, row.cards, *_format_movements(row, code, format_decimal))
+            for period, code, row in movements
         ]
 
 
@@ -96,8 +95,8 @@ def _build_table(name: str, rows: Sequence[Sequence[object]], text_columns: int)
     return NamedTable(name=name, title=_(title), columns=labels, rows=rows, text_columns=text_columns)
 
 
-def _format_movements(row: Movements, currency: str, write: _Format) -> tuple[object, ...]:
-    return row.cards, *(write(amount, currency) for amount in (row.issued, row.added, row.subtracted))
+def _format_movements(row: Movements, currency: str, write: _Format) -> tuple[str, ...]:
+    return tuple(write(amount, currency) for amount in (row.issued, row.added, row.subtracted))
 
 
 def _format_liability(currency: str, row: Liability, write: _Format) -> tuple[object, ...]:

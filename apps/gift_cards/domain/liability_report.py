@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import Case, Count, DecimalField, F, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import TruncDate
@@ -101,7 +102,7 @@ def _sum_amounts(rows: QuerySet[GiftCardAdjustment]) -> dict[str, Decimal]:
     return dict(rows.values_list("card__currency").annotate(total=Sum("amount")))
 
 
-def _sum_movements(span: RefundReportRange, keys: Mapping[str, object]) -> dict[tuple[object, ...], Movements]:
+def _sum_movements(span: RefundReportRange, keys: Mapping[str, Any]) -> dict[tuple[Any, ...], Movements]:
     """Return the movements by currency and by the additional keys."""
     begin, end = span.bounds
     rows = _get_rows().filter(created_at__gte=begin, created_at__lt=end).annotate(**keys)
