@@ -236,7 +236,8 @@ def test_view_only_staff_change_nothing(admin_client_with: PanelWith) -> None:
     assert (card.balance, card.disabled_at) == (Decimal(100), None)
 
 
-def test_cards_and_customers_of_other_shops_do_not_exist(panel: Panel) -> None:
+def test_cards_and_customers_of_other_shops_do_not_exist(admin_client_with: PanelWith) -> None:
+    panel = admin_client_with("customers", "gift_cards")
     other = factories.make_shop()
     with shop_scope(other):
         card = make_gift_card(code="abcdefghijklmnop")
@@ -267,6 +268,7 @@ def test_the_customer_page_shows_cards_and_issues_one_for_the_customer(admin_cli
     read_code(panel.http.post(url, form.data | {"initial_value": "7.00"}))
     assert GiftCard.objects.get(initial_value=7).customer == customer
 
+    assert admin_client_with("gift_cards").open(url).status_code == 403
     only_customers = admin_client_with("customers").get("customers_customer_change", customer.pk).content.decode()
     assert "•••• mnop" not in only_customers
     assert url not in only_customers

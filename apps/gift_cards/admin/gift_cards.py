@@ -103,6 +103,7 @@ class GiftCardAdmin(GiftCardList):
         number = request.GET.get("customer", "")
         if not number:
             return None
+        require_permission(request, "customers.view_customer")
         is_id = number.isascii() and number.isdigit() and len(number) <= 18
         customer = Customer.objects.filter(pk=int(number)).first() if is_id else None
         if customer is None:
