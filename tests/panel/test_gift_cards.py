@@ -258,8 +258,9 @@ def test_the_customer_page_shows_cards_and_issues_one_for_the_customer(admin_cli
     make_gift_card("40.00", code="abcdefghijklmnop", customer_id=customer.pk)
 
     page = panel.get("customers_customer_change", customer.pk).content.decode()
-    assert "•••• mnop" in page
+    assert "Gift card ending in mnop" in page
     assert "40.00 USD" in page
+    assert re.search(r">\s*Active\s*<", page)
     url = f"{panel.url(ISSUE)}?customer={customer.pk}"
     assert url in page
 
@@ -270,7 +271,7 @@ def test_the_customer_page_shows_cards_and_issues_one_for_the_customer(admin_cli
 
     assert admin_client_with("gift_cards").open(url).status_code == 403
     only_customers = admin_client_with("customers").get("customers_customer_change", customer.pk).content.decode()
-    assert "•••• mnop" not in only_customers
+    assert "ending in mnop" not in only_customers
     assert url not in only_customers
 
 
@@ -281,7 +282,7 @@ def test_merged_customers_keep_their_cards_on_the_page(admin_client_with: PanelW
 
     merge.merge_customers(keep, other, {}, actor="system", at=timezone.now())
 
-    assert "•••• mnop" in panel.get("customers_customer_change", keep.pk).content.decode()
+    assert "ending in mnop" in panel.get("customers_customer_change", keep.pk).content.decode()
 
 
 def issue_with_email(panel: Panel, shop: Shop) -> str:

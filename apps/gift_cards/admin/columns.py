@@ -1,6 +1,6 @@
 """Columns that the list of gift cards shares with the customer page."""
 
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.core.admin.theme import display
 from apps.core.i18n import formats
@@ -15,7 +15,7 @@ class GiftCardColumns:
     def masked_code(self, card: GiftCard) -> str:
         return f"•••• {card.last_characters}"
 
-    @display(description=gettext_lazy("Balance"))
+    @display(description=pgettext_lazy("gift card", "Balance"))
     def balance_label(self, card: GiftCard) -> str:
         return formats.format_money(card.balance, card.currency)
 

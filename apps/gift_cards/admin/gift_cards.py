@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
 from apps.core.admin.display.acts import describe_events
 from apps.core.admin.forms.error_display import format_errors
@@ -63,7 +63,7 @@ class GiftCardAdmin(GiftCardList):
         context |= {
             "card_state": (STATE_KINDS[state], label),
             "sums": [
-                (_("Balance"), self.balance_label(card)),
+                (pgettext("gift card", "Balance"), self.balance_label(card)),
                 (_("Initial value"), self.value_label(card)),
                 (_("Expires on"), formats.format_date(card.expires_on, "j M Y") if card.expires_on else "–"),
             ],
