@@ -6,6 +6,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.core.tenancy.scope import all_shops_scope, get_current_shop
+from apps.gift_cards.domain import delivery
+from apps.gift_cards.models import GiftCard
 from apps.inventory.domain.hooks import get_item_names, low_stock_listeners
 from apps.inventory.models import InventoryItem
 from apps.notifications.domain import recording
@@ -29,6 +31,10 @@ def _get_subscription_names(ids: Sequence[int]) -> Mapping[int, str]:
     with all_shops_scope():
         rows = Subscription.objects.filter(Q(shop=get_current_shop()) | Q(shop=None), pk__in=ids)
         return {row.pk: str(row) for row in rows.order_by("pk")}
+
+
+def _get_gift_card_names(ids: Sequence[int]) -> Mapping[int, str]:
+    return {row.pk: str(row) for row in GiftCard.rows().filter(pk__in=ids).order_by("pk")}
 
 
 kinds.add(
@@ -65,7 +71,19 @@ kinds.add(
         ),
         get_names=_get_subscription_names,
     ),
+    Kind(
+        name=recording.FAILED_GIFT_CARD_EMAIL,
+        label=gettext_lazy("Gift card emails that were not sent"),
+        permission="gift_cards.view_giftcard",
+        list_page="admin:gift_cards_giftcard_changelist",
+        object_page="admin:gift_cards_giftcard_change",
+        get_text=lambda count, number: ngettext(
+            "{number} gift card email was not sent", "{number} gift card emails were not sent", count
+        ).format(number=number),
+        get_names=_get_gift_card_names,
+    ),
 )
 hooks.new_order_listeners.add(recording.record_new_orders)
 low_stock_listeners.add(recording.record_low_stock)
 failure_listeners.add(recording.record_failed_webhook)
+delivery.failure_listeners.add(recording.record_failed_gift_card_email)

@@ -26,6 +26,7 @@ OWN = {
     "staff_membership",
     "webhooks_subscription",
     "fulfillment_fulfillmentservice",
+    "gift_cards_giftcard",
     # Their forms are tested in test_receipts.py and test_transfers.py.
     "inventory_stockreceipt",
     "inventory_stocktransfer",

@@ -29,6 +29,7 @@ from tests.support.factories.content import create_zip, make_blog, make_draft, m
 from tests.support.factories.customers import make_customer
 from tests.support.factories.draft_orders import make_draft_order
 from tests.support.factories.fulfillment import make_fulfillment_order
+from tests.support.factories.gift_cards import make_gift_card
 from tests.support.factories.orders import make_order
 from tests.support.panel.add_forms import LEAST, ROWS, get_edit_form
 from tests.support.panel.client import Panel
@@ -138,6 +139,10 @@ ACTIONS: dict[str, OnceForm] = {
     "member": OnceForm("staff_membership_add", {"email": "new@example.com", "first_name": "Alex"}),
     "customer's invitation": OnceForm("customers_customer_invite", {"to": "a@example.com"}, _customer),
     "customer's link": OnceForm("customers_customer_activation", {}, _customer),
+    "gift card": OnceForm("gift_cards_giftcard_add", {"initial_value": "5"}),
+    "gift card's adjustment": OnceForm(
+        "gift_cards_giftcard_adjust", {"amount": "5", "note": "Lunch"}, lambda _: (make_gift_card().pk,)
+    ),
     "theme": OnceForm("content_theme_add", {"name": "Dawn", "archive": _archive}),
     "theme's copy": OnceForm("content_theme_changelist", {}, lambda _: (), "content_theme_duplicate"),
     "earlier text": OnceForm("content_article_version", {}, lambda _: make_rewritten()),

@@ -189,7 +189,7 @@ VIEW_ONLY_SUFFIX = ":view"
 DESCRIPTIONS: dict[str, str] = {
     "dashboard": gettext_noop("Sees the sales of today and of the last 7, 30 or 90 days on the home page."),
     "overviews": gettext_noop("Sees the sales chart on the home page."),
-    "reports": gettext_noop("Opens the reports of sales, taxes and refunds."),
+    "reports": gettext_noop("Opens the reports of sales, taxes, refunds and gift cards."),
     "orders": gettext_noop("Opens orders, fulfillments and documents, and writes comments."),
     "edit_orders": gettext_noop("Fulfills, edits, cancels and deletes orders, records payments and issues invoices."),
     "refund_orders": gettext_noop("Pays money back to customers, also when an order is canceled."),
@@ -198,7 +198,7 @@ DESCRIPTIONS: dict[str, str] = {
     "export_draft_orders": gettext_noop("Downloads files with draft orders."),
     "products": gettext_noop("Creates, edits, imports and deletes products and collections, and changes stock."),
     "export_products": gettext_noop("Downloads files with products, stock and metafields."),
-    "gift_cards": gettext_noop("Creates and disables gift cards."),
+    "gift_cards": gettext_noop("Issues gift cards, adjusts their balances and disables them."),
     "locations": gettext_noop("Adds and edits the places that keep and ship stock."),
     "customers": gettext_noop("Creates, edits, imports, merges and deletes customers, and sees their contact data."),
     "export_customers": gettext_noop("Downloads files with customers, addresses and consent to marketing."),

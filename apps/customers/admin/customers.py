@@ -46,6 +46,7 @@ from apps.customers.admin.changelist_search import (
     get_first_matches,
     scan_list,
 )
+from apps.customers.admin.extension_points import get_customer_links
 from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
 from apps.customers.admin.similar_names import suggest_names
@@ -184,6 +185,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     def render_change_form(self, request: HttpRequest, context: Context, *args: Any, **kwargs: Any) -> HttpResponse:
         if (customer := context.get("original")) is not None:
             context["spent"] = f"{self.spent(customer)} {get_current_shop().currency}"
+            context["links"] = get_customer_links(request, customer)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Customer, form: CustomerForm, change: bool) -> None:

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from apps.core.tenancy.models import Shop
-from apps.demo.data import catalog, content, customers, fulfillment, locations, orders, payments, refunds
+from apps.demo.data import catalog, content, customers, fulfillment, gift_cards, locations, orders, payments, refunds
 
 
 def create_demo_data(shop: Shop, at: datetime) -> None:
@@ -15,3 +15,4 @@ def create_demo_data(shop: Shop, at: datetime) -> None:
     fulfillment.load_demo_fulfillment(shop, at)
     refunds.create_demo_refunds(shop, at)
     payments.create_demo_handlers(shop, at)
+    gift_cards.create_demo_gift_cards(shop, at)

@@ -27,6 +27,11 @@ def normalize_code(code: str) -> str:
     return code.lower().replace(" ", "").replace("-", "")
 
 
+def format_code(code: str) -> str:
+    """Return a normalized code for people. Codes of the length of generated codes are in groups of four."""
+    return " ".join(code[start : start + 4] for start in range(0, _LENGTH, 4)) if len(code) == _LENGTH else code
+
+
 def is_valid_code(code: str) -> bool:
     return _VALID.fullmatch(code) is not None
 

@@ -60,8 +60,8 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         "search", "csv, excel, upload, spreadsheet, migration, import products, import customers, import orders"
     )
     intro = gettext_lazy(
-        "Import orders, products, inventory, customers, metafields, pages and redirects from other systems. Files are "
-        "validated first. Nothing is imported until you confirm."
+        "Import orders, products, inventory, customers, gift cards, metafields, pages and redirects from other "
+        "systems. Files are validated first. Nothing is imported until you confirm."
     )
     empty_text = gettext_lazy("No imports yet. To start, choose Upload file…")
     list_display = ("name", "status", "progress", "created_at", "finished_at")

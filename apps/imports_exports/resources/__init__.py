@@ -2,6 +2,7 @@
 
 from apps.imports_exports.resources.audit_log import AUDIT_LOG
 from apps.imports_exports.resources.customers import CUSTOMERS
+from apps.imports_exports.resources.gift_cards.resource import GIFT_CARDS
 from apps.imports_exports.resources.inventory.resource import INVENTORY
 from apps.imports_exports.resources.metafields.resource import METAFIELDS
 from apps.imports_exports.resources.orders import ORDERS
@@ -19,6 +20,7 @@ RESOURCES = (
     INVENTORY,
     PAGES,
     REDIRECTS,
+    GIFT_CARDS,
     CUSTOMERS,
     METAFIELDS,
     AUDIT_LOG,

@@ -1,4 +1,4 @@
-"""Record notifications in the transaction of the change. The functions listen to orders, inventory and webhooks."""
+"""Record notifications in the transaction of the change. The functions listen to other apps."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -11,6 +11,7 @@ from apps.notifications.models import Notification
 from apps.orders.models import Order
 
 NEW_ORDER, LOW_STOCK, FAILED_WEBHOOK = "new_order", "low_stock", "failed_webhook"
+FAILED_GIFT_CARD_EMAIL = "failed_gift_card_email"
 KEEP = timedelta(days=30)
 
 
@@ -27,6 +28,11 @@ def record_low_stock(item_ids: Sequence[int], *, batch: StatementBatch, actor: s
 def record_failed_webhook(subscription_id: int, *, at: datetime) -> None:
     with collect_statements() as batch:
         _record(FAILED_WEBHOOK, [subscription_id], batch=batch, actor="system", at=at)
+
+
+def record_failed_gift_card_email(card_id: int, *, at: datetime) -> None:
+    with collect_statements() as batch:
+        _record(FAILED_GIFT_CARD_EMAIL, [card_id], batch=batch, actor="system", at=at)
 
 
 def _record(kind: str, subject_ids: Iterable[int], *, batch: StatementBatch, actor: str, at: datetime) -> None:

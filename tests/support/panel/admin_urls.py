@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 STAFF = "staff_management_create staff_management_update staff_management_delete staff_management_activation"
 ORDERS = "orders edit_orders refund_orders"
-EXPORTS = "export_orders export_customers export_products staff_audit_log_view pages links"
+EXPORTS = "export_orders export_customers export_products staff_audit_log_view pages links gift_cards"
 # Staff who may export personal data can also download the file.
 EXPORTED = f"{EXPORTS} customers orders edit_orders"
 BULK = "products customers edit_orders"
-IMPORTS = "customers edit_orders products pages links"
+IMPORTS = "customers edit_orders products pages links gift_cards"
 APPS = "applications view_private_apps edit_private_apps"
 INSTALLED = f"{APPS} billing_application_charges"
 
@@ -140,6 +140,10 @@ ROWS = (
     ("draft_orders_draftorder", "duplicate", "draft_orders", "draft_order", 405),
     ("draft_orders_draftorder", "from_order", ORDERS, "order", 405),
     ("orders_order", "report report_answers report_file", "reports", "", 200),
+    ("gift_cards_giftcard", "changelist add", "gift_cards", "", 200),
+    ("gift_cards_giftcard", "change history adjust disable", "gift_cards", "gift_card", 200),
+    ("gift_cards_giftcard", "report report_file", "reports", "", 200),
+    ("gift_cards_giftcard", "delete", "", "gift_card", 200),
     ("documents_issueddocument", "changelist", "orders edit_orders", "", 200),
     ("documents_issueddocument", "add", "", "", 200),
     ("documents_issueddocument", "change", "orders edit_orders", "document", 302),

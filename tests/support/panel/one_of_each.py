@@ -30,6 +30,7 @@ from tests.support.factories.countries import make_country
 from tests.support.factories.customers import make_customer
 from tests.support.factories.draft_orders import make_draft_order
 from tests.support.factories.fulfillment import make_event, make_fulfillment_order, make_service
+from tests.support.factories.gift_cards import make_gift_card
 from tests.support.factories.inventory import (
     get_first_location,
     make_item,
@@ -108,6 +109,7 @@ def make_one_of_each(shop: Shop) -> Things:
             "job": (Job.objects.create(shop=shop, task="x.y").pk,),
             "membership": (Membership.objects.get(user=member).pk,),
             "customer": (make_customer().pk,),
+            "gift_card": (make_gift_card().pk,),
             "blog": (make_blog().pk,),
             "article": (make_article().pk,),
             "article_version": make_rewritten(),

@@ -25,6 +25,7 @@ from tests.support.factories.catalog import make_custom, make_image, make_produc
 from tests.support.factories.content import make_blog, make_comment, make_page, make_redirect, make_store_file
 from tests.support.factories.customers import make_address, make_customer
 from tests.support.factories.fulfillment import make_service, route_order_now, set_status
+from tests.support.factories.gift_cards import make_gift_card
 from tests.support.factories.inventory import make_item, make_location, make_receipt, make_transfer, set_stock
 from tests.support.factories.orders import make_order
 from tests.support.factories.payments import make_handler
@@ -91,6 +92,11 @@ def _customer(shop: Shop, number: int) -> None:
         first_name=f"{FIRST} {number}", last_name=LAST, email=_mail(number), phone=f"+4989123456{number:02}", tags=TAGS
     )
     make_address(customer, **ADDRESS)
+
+
+def _gift_card(shop: Shop, number: int) -> None:
+    customer = make_customer(first_name=f"{FIRST} {number}", last_name=LAST, email=f"gift-{_mail(number)}")
+    make_gift_card("150.00", customer_id=customer.pk, note="For the anniversary")
 
 
 def _delivery(shop: Shop, number: int) -> None:
@@ -226,6 +232,7 @@ MAKE: dict[str, Make] = {
     "imports_exports.import": _import,
     "fulfillment.fulfillmentorder": _work,
     "fulfillment.fulfillmentservice": _service,
+    "gift_cards.giftcard": _gift_card,
     "inventory.location": _location,
     "inventory.stockmovement": _variants,
     "inventory.stockreceipt": _receipt,

@@ -48,7 +48,7 @@ _THEMED_WIDGETS: dict[type[forms.Widget], type[forms.Widget]] = {
 
 def _apply_theme(field: forms.Field) -> None:
     plain = field.widget
-    if type(plain) is forms.DateTimeInput:
+    if type(plain) in {forms.DateInput, forms.DateTimeInput}:
         plain.attrs = ThemedTextInput(attrs=plain.attrs).attrs
     if themed := _THEMED_WIDGETS.get(type(plain)):
         field.widget = themed(attrs=plain.attrs)

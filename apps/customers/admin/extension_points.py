@@ -1,0 +1,35 @@
+"""Links that other apps add to the menu *More* of the customer page."""
+
+from dataclasses import dataclass
+from operator import attrgetter
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django_stubs_ext import StrOrPromise
+
+from apps.core.admin.permissions import has_permission
+from apps.core.registry import Registry
+from apps.customers.models import Customer
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerLink:
+    """A link to a page that gets the customer's ID as the query parameter ``customer``."""
+
+    label: StrOrPromise
+    url_name: str
+    permission: str
+
+
+customer_links = Registry[str, CustomerLink]("links of the customer page", get_key=attrgetter("url_name"))
+
+
+def get_customer_links(request: HttpRequest, customer: Customer) -> list[tuple[StrOrPromise, str]]:
+    """Return the labels and URLs of the links that the user may open."""
+    if customer.erasing_at is not None or customer.redacted_at is not None:
+        return []
+    return [
+        (link.label, f"{reverse(f'admin:{link.url_name}')}?customer={customer.pk}")
+        for link in customer_links.values()
+        if has_permission(request, link.permission)
+    ]

@@ -1,0 +1,167 @@
+"""The forms to issue gift cards, to edit them and to adjust their balances."""
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from apps.core.admin.display.money import MoneyField
+from apps.core.admin.forms.error_display import SentenceErrorList
+from apps.core.admin.forms.forms import PanelForm, Values
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs
+from apps.customers.domain.lookup import find_all_by_contacts, get_contact_keys
+from apps.customers.models import Customer
+from apps.gift_cards.domain import codes
+from apps.gift_cards.models import GiftCard
+
+_INPUT = {"class": "bo-input"}
+_EXPIRY_HELP = gettext_lazy("The card is valid until the end of this day. Leave blank for a card that does not expire.")
+_NOTE_HELP = gettext_lazy("Only staff see the note.")
+_CUSTOMER_LABEL = gettext_lazy("Customer's email address")
+
+
+def find_customer(email: str) -> Customer | None:
+    """Return the customer with an email address, or None for a blank address."""
+    if not email:
+        return None
+    matches = find_all_by_contacts([get_contact_keys(email=email, phone="")], locked=False)
+    if matches[0].by_email is None:
+        raise forms.ValidationError(_("No customer has this email address. Add the customer first."))
+    return matches[0].by_email
+
+
+def _create_date_field(**attrs: str) -> forms.DateField:
+    return forms.DateField(
+        label=gettext_lazy("Expiry date"),
+        required=False,
+        help_text=_EXPIRY_HELP,
+        input_formats=["%Y-%m-%d"],
+        widget=forms.DateInput(attrs={"type": "date", **attrs}, format="%Y-%m-%d"),
+    )
+
+
+def _create_amount_field(label: Any, currency: str = "") -> MoneyField:
+    """Return a field for an amount in a currency, by default the shop's currency."""
+    attrs = {**_INPUT, "inputmode": "decimal", "autocomplete": "off"}
+    return MoneyField(label=label, currency=currency, widget=forms.TextInput(attrs=attrs))
+
+
+class GiftCardForm(PanelForm[GiftCard]):
+    """The form for the fields of an existing card that staff may edit. A customer can only be set once."""
+
+    expires_on = _create_date_field()
+    customer_email = forms.EmailField(
+        label=_CUSTOMER_LABEL, required=False, help_text=gettext_lazy("The customer can't be changed later.")
+    )
+
+    class Meta:
+        model = GiftCard
+        fields = ("expires_on", "note")
+
+    def clean_customer_email(self) -> Customer | None:
+        return find_customer(self.cleaned_data["customer_email"])
+
+    @property
+    def attrs(self) -> Attrs:
+        values = {name: self.cleaned_data[name] for name in self.Meta.fields if name in self.cleaned_data}
+        if (customer := self.cleaned_data.get("customer_email")) is not None:
+            values["customer_id"] = customer.pk
+        return values
+
+
+class _ServiceForm(forms.Form):
+    """A form that shows the errors of a service at its own fields."""
+
+    # The form fields of columns with other names.
+    field_names: dict[str, str] = {}
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(data, error_class=SentenceErrorList)
+
+    def add_domain_error(self, error: DomainError) -> None:
+        for column, messages in error.errors.items():
+            name = self.field_names.get(column, column)
+            self.add_error(name if name in self.fields else None, messages)
+
+
+class IssueForm(_ServiceForm):
+    """The form for a new card. ``customer`` is the customer that the link to the form named, if any."""
+
+    field_names = {"customer_id": "customer_email"}
+
+    initial_value = _create_amount_field(gettext_lazy("Value"))
+    customer_email = forms.EmailField(
+        label=_CUSTOMER_LABEL,
+        required=False,
+        widget=forms.EmailInput(attrs=_INPUT),
+        help_text=gettext_lazy("Leave blank for a card without a customer. The customer can't be changed later."),
+    )
+    sends_email = forms.BooleanField(label=gettext_lazy("Send the code to the customer by email"), required=False)
+    expires_on = _create_date_field(**_INPUT)
+    code = forms.CharField(
+        label=gettext_lazy("Code"),
+        required=False,
+        max_length=2 * codes.MAX_LENGTH,
+        widget=forms.TextInput(attrs={**_INPUT, "autocomplete": "off", "spellcheck": "false"}),
+        help_text=gettext_lazy("8 to 20 letters and digits. Leave blank to generate a code, which is harder to guess."),
+    )
+    note = forms.CharField(
+        label=gettext_lazy("Note"),
+        required=False,
+        max_length=5000,
+        widget=forms.Textarea(attrs={**_INPUT, "rows": 3}),
+        help_text=_NOTE_HELP,
+    )
+
+    def __init__(self, data: Any, *, customer: Customer | None) -> None:
+        super().__init__(data)
+        self.customer = customer
+        self.fields["initial_value"].label = _("Value ({currency})").format(currency=get_current_shop().currency)
+        if customer is not None:
+            del self.fields["customer_email"]
+            if not customer.email:
+                del self.fields["sends_email"]
+
+    def clean_customer_email(self) -> Customer | None:
+        return find_customer(self.cleaned_data["customer_email"])
+
+    @property
+    def attrs(self) -> Attrs:
+        customer = self.customer or self.cleaned_data.get("customer_email")
+        values = {name: self.cleaned_data[name] for name in ("initial_value", "code", "expires_on", "note")}
+        return {**values, "customer_id": customer.pk if customer else None}
+
+
+class AdjustForm(_ServiceForm):
+    """The form to add an amount to a balance or to subtract it. The reason is stored with the adjustment."""
+
+    ADD, SUBTRACT = "add", "subtract"
+
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Adjustment"),
+        choices=[(SUBTRACT, gettext_lazy("Subtract from the balance")), (ADD, gettext_lazy("Add to the balance"))],
+        initial=SUBTRACT,
+        widget=forms.Select(attrs=_INPUT),
+    )
+    amount = _create_amount_field(gettext_lazy("Amount"))
+    note = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=5000,
+        widget=forms.Textarea(attrs={**_INPUT, "rows": 2}),
+        help_text=gettext_lazy("Only staff see the reason, in the ledger of the card."),
+    )
+
+    def __init__(self, data: Any, *, card: GiftCard) -> None:
+        super().__init__(data)
+        label = _("Amount ({currency})").format(currency=card.currency)
+        self.fields["amount"] = _create_amount_field(label, card.currency)
+
+    @property
+    def attrs(self) -> Values:
+        amount: Decimal = self.cleaned_data["amount"]
+        is_added = self.cleaned_data["kind"] == self.ADD
+        return {"amount": amount if is_added else -amount, "note": self.cleaned_data["note"]}
