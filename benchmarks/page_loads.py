@@ -6,7 +6,7 @@ empty cache and the line of a weak mobile connection: 1.6 Mbit/s, and 300 ms fro
 
 import argparse
 from collections.abc import Container, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -78,13 +78,18 @@ def measure_page(browser: Browser, user: Page, name: str, url: str) -> PageLoad:
     developer = context.new_cdp_session(page)
     developer.send("Network.enable")
     developer.send("Network.emulateNetworkConditions", LINE)
-    developer.on("Network.requestWillBeSent", lambda event: kinds.append(event["type"]))
+    developer.on("Network.requestWillBeSent", lambda event: kinds.extend([event["type"]] * _is_sent(event)))
     developer.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
     page.goto(url, wait_until="networkidle")
     recorded = page.evaluate("window.recorded")
     context.close()
     times = recorded["first"], recorded["largest"], recorded["loaded"]
     return PageLoad(name, len(kinds), kinds.count("Image"), int(sum(sizes)), recorded["shift"], *times)
+
+
+def _is_sent(event: dict[str, Any]) -> bool:
+    """Return False for data URLs, which browsers read without a request."""
+    return not event["request"]["url"].startswith("data:")
 
 
 def print_loads(loads: list[PageLoad]) -> None:

@@ -88,3 +88,24 @@
   // After the Back button, the browser restores the checkboxes.
   window.addEventListener("pageshow", () => showSelection(false));
 })();
+
+// Load the images of a list when their rows come into view, because browsers load lazy images much earlier. The page is
+// hidden until Alpine starts, so no image has been requested yet.
+(() => {
+  "use strict";
+  const BLANK = 'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg"/>';
+  const load = (image) => {
+    image.src = image.dataset.src;
+    observer.unobserve(image);
+  };
+  const observer = new IntersectionObserver((entries) =>
+    entries.filter((entry) => entry.isIntersecting).forEach((entry) => load(entry.target)),
+  );
+  const images = [...document.querySelectorAll("#result_list img[loading=lazy]")].filter((image) => !image.complete);
+  for (const image of images) {
+    image.dataset.src = image.src;
+    image.src = BLANK;
+    observer.observe(image);
+  }
+  window.addEventListener("beforeprint", () => images.filter((image) => image.src === BLANK).forEach(load));
+})();

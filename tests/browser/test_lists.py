@@ -12,7 +12,7 @@ from apps.bulk_edits.models import BulkEdit
 from apps.core.tenancy.models import Shop, User
 from apps.orders.models import Order
 from tests.support.browser.pages import BrowserPage, Open, open_list_menu
-from tests.support.factories.catalog import make_product
+from tests.support.factories.catalog import make_image, make_product
 from tests.support.factories.customers import make_customer
 from tests.support.factories.orders import make_order
 
@@ -34,6 +34,23 @@ STATUS = "[data-selection-status]"
 def create_orders(shop: Shop, count: int) -> list[Order]:
     lines = [{"title": "Lamp", "price": Decimal("10.00"), "quantity": 1}]
     return [make_order(shop, lines=lines, email=f"ada{number}@example.com") for number in range(count)]
+
+
+@pytest.mark.usefixtures("media_root")
+def test_images_are_loaded_when_their_rows_come_into_view(window: BrowserPage) -> None:
+    for number in range(40):
+        make_image(make_product(f"Mug {number}"))
+    requested: list[str] = []
+    window.page.on("request", lambda request: requested.extend([request.url] * (request.resource_type == "image")))
+
+    page = window.go("catalog_product_changelist")
+    page.wait_for_load_state("networkidle")
+    first = [url for url in requested if not url.startswith("data:")]
+    last = page.locator("#result_list tbody img").last
+    last.scroll_into_view_if_needed()
+    expect(last).to_have_js_property("naturalWidth", 40)
+
+    assert 10 <= len(first) <= 20
 
 
 @pytest.mark.parametrize("language", ["en-US", "de-DE"])

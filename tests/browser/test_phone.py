@@ -136,16 +136,6 @@ def test_chosen_columns_are_all_visible(logged_in_page: Open, committed_shop: Sh
     assert all(row.evaluate(cells) for row in rows.all())
 
 
-# Return labels, buttons and headings that are cut off. The page header shortens its breadcrumbs on purpose.
-CUT = """() => [...document.querySelectorAll('#content :is(label, legend, button, a, h1, h2, h3, dt, p)')]
-    .filter(e => e.checkVisibility() && !e.closest('.bo-hidden, .cm-editor, thead'))
-    .filter(e => {
-        const look = getComputedStyle(e);
-        const box = e.getBoundingClientRect();
-        const cut = look.overflowX !== 'visible' && look.overflowX !== 'auto' && e.scrollWidth > e.clientWidth + 1;
-        return box.width > 1 && (cut || box.right > innerWidth + 1);
-    })
-    .map(e => `${e.tagName}: ${e.textContent.trim().slice(0, 60)}`)"""
 PARTS = 2
 
 
@@ -177,18 +167,19 @@ def test_forms_fit_a_phone_in_german(logged_in_page: Open, committed_shop: Shop,
         form_count += 1
         expect(window.page.get_by_role("main")).to_be_visible()
         problems += [(name, f"{wide} pixels too wide")] if (wide := window.sideways()) > 0 else []
-        problems += [(name, cut_text) for cut_text in window.page.evaluate(CUT)]
+        problems += [(name, cut_text) for cut_text in window.cut_texts()]
 
     assert form_count > 20
     assert sorted(map(str, problems)) == []
 
 
 def test_a_text_that_is_cut_is_found(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
-    page = logged_in_page(owner, committed_shop, viewport={"width": 390, "height": 844}).go("catalog_product_add")
+    window = logged_in_page(owner, committed_shop, viewport={"width": 390, "height": 844})
+    page = window.go("catalog_product_add")
     cut_text = "<p style='width: 40px; overflow: hidden; white-space: nowrap'>Benachrichtigungen</p>"
 
-    before = page.evaluate(CUT)
+    before = window.cut_texts()
     page.evaluate("html => document.querySelector('#content').insertAdjacentHTML('afterbegin', html)", cut_text)
 
     assert before == []
-    assert page.evaluate(CUT) == ["P: Benachrichtigungen"]
+    assert window.cut_texts() == ["P: Benachrichtigungen"]

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), p
 
 COLD_BYTES, WARM_BYTES = 300_000, 40_000
 SLOW_PAGES = ["home", "products", "product", "article"]
-MOST_FILES, MOST_SHIFT = 24, 0.05
+MOST_FILES, MOST_IMAGES, MOST_SHIFT = 24, 18, 0.05
 OURS = ("BACKOFFICE_", "_BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL")
 
 
@@ -166,6 +166,7 @@ def test_pages_load_few_files_and_do_not_move_on_a_slow_line(owner: Page, browse
     files = {name: load.requests - load.images for name, load in loads.items()}
     assert list(loads) == SLOW_PAGES
     assert {name: count for name, count in files.items() if count > MOST_FILES} == {}, files
+    assert {name: load.images for name, load in loads.items() if load.images > MOST_IMAGES} == {}
     assert {name: load.shift for name, load in loads.items() if load.shift > MOST_SHIFT} == {}
     # The editors load after the page. Nothing that they draw is the page's largest paint.
     assert all(load.largest_paint < load.loaded for load in loads.values()), loads

@@ -2,6 +2,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from apps.catalog.domain import products
+from apps.catalog.domain.inputs import ProductParts, VariantInput
 from apps.catalog.models import Product, Variant
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
@@ -145,6 +147,20 @@ def test_a_product_is_saved_with_25_keystrokes(window: BrowserPage) -> None:
     assert hands.keys + hands.characters - len(title) == 22  # The limit is 24.
     assert Product.objects.get().title == title
     assert f"{Variant.objects.get().price:.2f}" == "9.90"
+
+
+def test_the_history_of_a_price_takes_2_clicks(window: BrowserPage) -> None:
+    product = make_product("Mug", prices=("18.00",))
+    row = VariantInput(id=product.variants.get().pk, attrs={"price": "29.50"})
+    products.update_product(product, {}, ProductParts(variants=[row]), actor="system", at=timezone.now())
+    page = window.go("catalog_product_changelist")
+    hands = InputCounter(page)
+
+    hands.click(page.get_by_role("link", name="Mug", exact=True).last)
+    hands.click(page.get_by_role("link", name="History", exact=True))
+    expect(page.get_by_text("Price: 18.00 → 29.50")).to_be_visible()
+
+    assert hands.clicks == 2  # The limit is 2.
 
 
 def test_receiving_12_variants_by_scanner_takes_at_most_20_keys_each(window: BrowserPage) -> None:

@@ -15,7 +15,7 @@ from apps.audit_log.admin import act_list
 from apps.core.events import acts
 from apps.core.events.models import Event
 from apps.core.events.recording import record_event
-from apps.core.tenancy.models import Shop
+from apps.core.tenancy.models import Membership, Shop
 from apps.core.tenancy.scope import shop_scope
 from tests.support import factories
 from tests.support.api_client import ApiClient
@@ -95,6 +95,13 @@ def test_the_system_is_hidden_until_a_filter_shows_it(owner_client: Panel) -> No
     assert "All, including Backoffice" in owner_client.get(LOG).content.decode()
 
 
+def test_an_order_leads_the_events_of_its_fulfillment_orders(owner_client: Panel) -> None:
+    make_act(owner_client.shop, "fulfillment_orders/cancelled", "orders/updated", "orders/cancelled")
+    make_act(owner_client.shop, "orders/updated", "fulfillment_orders/moved")
+
+    assert get_rows(owner_client)[:2] == ["fulfillment_orders/moved", "orders/cancelled"]
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -127,6 +134,19 @@ def test_changes_show_old_and_new_values(owner_client: Panel) -> None:
     (row, *_others) = get_cells(owner_client)
 
     assert row.endswith("Customer changed Ada Byron Note: old → new, State: No account → Active account")
+
+
+def test_values_of_codes_are_shown_as_labels(owner_client: Panel) -> None:
+    order = make_fulfillment_order()
+    permissions = {"view_only": [[], ["edit_orders", "products"]]}
+    record_event("staff/update", Membership.objects.get(), actor="staff:5", at=timezone.now(), changes=permissions)
+    changes = {"hold_reason": ["", "incorrect_address"]}
+    record_event("fulfillment_orders/placed_on_hold", order, actor="staff:5", at=timezone.now(), changes=changes)
+
+    (hold, staff, *_others) = get_cells(owner_client)
+
+    assert hold.endswith("Hold reason: Incorrect address")
+    assert staff.endswith("View only: Fulfill, edit and cancel orders, Manage products, collection…")
 
 
 def test_users_only_see_names_and_links_that_they_may_see(

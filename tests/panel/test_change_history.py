@@ -68,10 +68,14 @@ def test_the_history_shows_who_changed_a_price_from_what_to_what(
     assert "Variant S: Price:</span> <del>10.00</del> → <ins>12.00</ins>" in page
 
 
-def test_created_and_deleted_parts_are_named(api: ApiClient, shirt: Product) -> None:
+def test_created_and_deleted_parts_are_named(product_client: Panel, api: ApiClient, shirt: Product) -> None:
     small = Variant.objects.filter(product=shirt).earliest("position")
     api.post(f"products/{shirt.pk}/variants.json", {"variant": {"option1": "L", "price": "11.00"}})
     assert get_last_changes()["L.price"] == [None, "11.00"]
+    page = " ".join(product_client.get("catalog_product_history", shirt.pk).content.decode().split())
+    assert "Variant L:</span> created – " in page
+    assert "Price: 11.00" in page
+    assert "(blank)" not in page
 
     api.delete(f"products/{shirt.pk}/variants/{small.pk}.json")
     changes = Event.objects.filter(topic="products/update").latest("pk").changes

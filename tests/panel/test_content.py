@@ -18,7 +18,7 @@ from apps.core.tenancy.models import Shop
 from apps.core.types import Attrs
 from apps.metafields.models import Metafield
 from tests.support.api_client import Response
-from tests.support.factories.content import LAYOUT, SMALL_THEME, create_zip
+from tests.support.factories.content import LAYOUT, SMALL_THEME, create_zip, make_blog
 from tests.support.files.images import make_plain_image
 from tests.support.panel.client import Panel, PanelWith, read_stream
 from tests.support.panel.pages import NO_METAFIELDS
@@ -110,6 +110,18 @@ def read_asset(theme: Theme, key: str) -> bytes:
 def get_events(prefix: str) -> list[tuple[str, str]]:
     events = Event.objects.filter(topic__startswith=prefix, actor__startswith="staff").order_by("id")
     return list(events.values_list("topic", "actor"))
+
+
+def test_the_blog_of_an_article_is_chosen_without_a_window(panel: Panel) -> None:
+    url = panel.url("content_blog_add")
+    without = panel.get("content_article_add").content.decode()
+    make_blog()
+    page = panel.get("content_article_add").content.decode()
+
+    assert f'<a href="{url}">No blogs yet. Create a blog to write articles.</a>' in without
+    assert "No blogs yet" not in page
+    assert '<select name="blog"' in page
+    assert "related-widget-wrapper-link" not in page
 
 
 def test_staff_open_change_and_delete_a_blog(panel: Panel) -> None:

@@ -441,12 +441,13 @@ def test_ignored_columns_are_listed_before_customer_imports(panel: Panel) -> Non
         "upload": panel.get("imports_exports_import_upload"),
         "columns": panel.get(COLUMNS, import_job.pk),
         "preview": panel.get(CHANGE, import_job.pk),
+        "without": panel.get(CHANGE, check_upload(panel, b"email\nada@example.com\n").pk),
         "products": panel.get(CHANGE, of_products.pk),
     }
 
     counts = {name: page.content.decode().count(never) for name, page in pages.items()}
 
-    assert counts == {"upload": 1, "columns": 1, "preview": 1, "products": 0}
+    assert counts == {"upload": 1, "columns": 1, "preview": 1, "without": 0, "products": 0}
     assert import_job.unknown == []
     text = pages["upload"].content.decode()
     assert all(text.count(f"<code>{name}</code>") == 1 for name in ("orders_count", "total_spent"))

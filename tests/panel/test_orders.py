@@ -101,6 +101,14 @@ def test_cancel_asks_and_gives_stock_back(order_client: Panel, shop: Shop) -> No
     assert get_available(variant) == 3
 
 
+@pytest.mark.parametrize("kind", ["authorization", "sale"])
+def test_canceling_mentions_authorizations_if_there_are_some(order_client: Panel, shop: Shop, kind: str) -> None:
+    paid = [{"kind": kind, "status": "success", "amount": Decimal("10.00")}]
+    page = order_client.get("orders_order_cancel", make_order(shop, transactions=paid).pk).content.decode()
+
+    assert ("Open authorizations will be voided." in page) is (kind == "authorization")
+
+
 def test_actions_close_open_and_pay(order_client: Panel, shop: Shop) -> None:
     order = make_order(shop)
 

@@ -28,6 +28,7 @@ OVERRIDDEN = {
     "templates/admin/includes/object_delete_summary.html": "160c1f6a9642",
     "templates/admin/search_form.html": "6fffbeaa10f6",
     "templates/admin/submit_line.html": "b973d6e6ba0f",
+    "templates/unfold/helpers/add_link.html": "b10877ba3500",
     "templates/unfold/helpers/boolean.html": "f6431424053f",
     "templates/unfold/helpers/change_list_filter_vertical.html": "6b9dffc9312c",
     "templates/unfold/helpers/command_help.html": "62e96d75949d",

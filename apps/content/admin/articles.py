@@ -5,6 +5,7 @@ from django.contrib import admin, messages
 from django.forms.renderers import BaseRenderer
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -165,6 +166,11 @@ class ArticleForm(PublishingForm[Article]):
             choices = Blog.rows().order_by("pk").values_list("pk", flat=True)[:2]
             if len(choices) == 1:
                 self.initial.setdefault("blog", choices[0])
+            elif not choices:
+                text = BlogAdmin.empty_text
+                self.fields["blog"].help_text = format_html(
+                    '<a href="{}">{}</a>', reverse("admin:content_blog_add"), text
+                )
 
     def clean_summary_html(self) -> str | None:
         return self.cleaned_data["summary_html"] or None

@@ -36,6 +36,7 @@ class StaffSite(ThemedSite):
     """
 
     site_title = "Backoffice"
+    empty_value_display = "–"
     index_title = gettext_lazy("Home")
     enable_nav_sidebar = True
 

@@ -32,6 +32,8 @@ _SECONDARY_RESOURCES = frozenset(
         "product_listings",
     }
 )
+# Events of fulfillment orders are usually consequences, for example of a canceled order.
+_DEPENDENT_RESOURCE = "fulfillment_orders"
 # A split is usually a consequence, for example of a hold of some items.
 _GENERAL_VERBS = frozenset({"update", "updated", "edited", "split"})
 
@@ -110,7 +112,9 @@ def join_events(events: Iterable[Event]) -> list[Act]:
 def _rank(event: Event) -> tuple[bool, int, int]:
     resource, _, verb = event.topic.partition("/")
     if resource in _SECONDARY_RESOURCES or resource.endswith("_metafields"):
+        weight = 3
+    elif verb in _GENERAL_VERBS and not event.message:
         weight = 2
     else:
-        weight = 1 if verb in _GENERAL_VERBS and not event.message else 0
+        weight = 1 if resource == _DEPENDENT_RESOURCE else 0
     return event.actor == SYSTEM, weight, event.pk

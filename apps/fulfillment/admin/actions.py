@@ -55,6 +55,15 @@ def _run(transition: Callable[..., object], **fields: str) -> Run:
     return run
 
 
+# Actions that answer a request of the shop.
+ANSWERS = frozenset(
+    {
+        Action.ACCEPT_FULFILLMENT_REQUEST,
+        Action.REJECT_FULFILLMENT_REQUEST,
+        Action.ACCEPT_CANCELLATION_REQUEST,
+        Action.REJECT_CANCELLATION_REQUEST,
+    }
+)
 # This table has all actions except creating a fulfillment, which has its own page.
 ACTIONS: dict[Action, FulfillmentAction] = {
     Action.REQUEST_FULFILLMENT: FulfillmentAction(

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection
 
+from apps.core.admin.display.fields import value_labels
 from apps.core.admin.display.subjects import SubjectName, SubjectNames, subject_names
-from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentOrder
+from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentHold, FulfillmentOrder
 from apps.orders.models import Order
 
 
@@ -24,6 +25,7 @@ def _name_tracking_events(ids: Collection[int]) -> dict[int, SubjectName]:
     return {row.pk: SubjectName(f"{row.fulfillment.name}: {row}", row.fulfillment.order_id) for row in rows}
 
 
+value_labels.register("hold_reason", dict(FulfillmentHold.Reason.choices))
 subject_names.add(SubjectNames(FulfillmentOrder, Order, _name_fulfillment_orders))
 subject_names.add(SubjectNames(Fulfillment, Order, _name_fulfillments))
 subject_names.add(SubjectNames(FulfillmentEvent, Order, _name_tracking_events))

@@ -20,7 +20,7 @@ from apps.core.db.lookups import in_materialized
 from apps.core.events.models import Event
 from apps.core.events.timelines import describe_event
 from apps.core.i18n.formats import lowercase_label
-from apps.fulfillment.admin.actions import ACTIONS
+from apps.fulfillment.admin.actions import ACTIONS, ANSWERS
 from apps.fulfillment.admin.fulfillment_detail import ACTIONS as PARCEL_DOINGS
 from apps.fulfillment.admin.fulfillment_detail import get_fulfillment_cards
 from apps.fulfillment.admin.fulfillment_order_cards import (
@@ -175,8 +175,14 @@ def _describe_fulfillment_event(event: Event, names: _Names) -> str:
     return _("The tracking information of {parcel} was updated.").format(parcel=name)
 
 
-def _get_buttons(block: FulfillmentOrderCard, side: Side) -> list[tuple[Action, StrOrPromise, str]]:
-    return [(action, ACTIONS[action].label, ACTIONS[action].kind) for action in block.get_actions(side)]
+def _get_buttons(block: FulfillmentOrderCard) -> dict[str, list[tuple[Action, StrOrPromise, str]]]:
+    """Return the buttons that answer a request, which come first, and all other buttons."""
+    actions = [*block.get_actions(Side.MERCHANT), *block.get_actions(Side.WORKER)]
+    buttons = [(action, ACTIONS[action].label, ACTIONS[action].kind) for action in actions]
+    return {
+        "answers": [button for button in buttons if button[0] in ANSWERS],
+        "others": [button for button in buttons if button[0] not in ANSWERS],
+    }
 
 
 def _get_fulfillment_order_context(request: HttpRequest, order: Order) -> Context | None:
@@ -188,8 +194,7 @@ def _get_fulfillment_order_context(request: HttpRequest, order: Order) -> Contex
         "blocks": [
             {
                 "block": block,
-                "merchant": _get_buttons(block, Side.MERCHANT) if may_change else [],
-                "worker": _get_buttons(block, Side.WORKER) if may_change else [],
+                **(_get_buttons(block) if may_change else {}),
             }
             for block in blocks
         ],

@@ -121,7 +121,6 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         rows = ImportedRow.objects.filter(file=import_job, dry=is_preview).order_by("line")
         previewed = rows.exclude(fate=RESULTS.FAILED)[: imports.PREVIEW_ROWS]
         noted = rows.filter(WITH_NOTES)[:MAX_SHOWN_RESULTS]
-        importer = get_importers().get(_get_first_resource(import_job))
         is_confirmable = has_permission(request, IMPORT) and import_job.state == Import.State.CHECKED
         counts = import_job.counts if is_preview else dict(rows.order_by().values_list("fate").annotate(Count("pk")))
         failures = display_rows(rows.filter(fate=RESULTS.FAILED)[:MAX_SHOWN_RESULTS])
@@ -134,7 +133,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
             waits=_find_stall(import_job),
             counts=[(str(row_result.label), counts.get(row_result.value, 0)) for row_result in RESULTS],
             foreseen=_describe_counts(counts),
-            following=importer.computed_columns if importer else (),
+            following=_get_computed_columns(import_job) if is_confirmable else (),
             to_import=counts.get(RESULTS.NEW, 0) + counts.get(RESULTS.CHANGED, 0),
             failures=failures,
             outcome=describe_outcome(import_job, counts, failures, is_preview=is_preview),
@@ -327,6 +326,18 @@ def _find_stall(import_job: Import) -> Stall | None:
 def _get_allowed_resources(request: HttpRequest) -> list[Resource]:
     importers = get_importers().items()
     return [resources[name] for name, importer in importers if has_permission(request, importer.permission)]
+
+
+def _get_computed_columns(import_job: Import) -> Sequence[str]:
+    """Return the file's columns that are not imported because Backoffice computes their values."""
+    importer = get_importers().get(_get_first_resource(import_job))
+    if importer is None or not importer.computed_columns or not import_job.has_table:
+        return importer.computed_columns if importer else ()
+    try:
+        columns = imports.get_file_columns(import_job)
+    except UnreadableFile:
+        return ()
+    return [name for name in importer.computed_columns if name in columns]
 
 
 def _get_selected_resource(request: HttpRequest, import_job: Import, kinds: Sequence[Resource]) -> Resource:

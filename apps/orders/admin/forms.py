@@ -149,6 +149,8 @@ class CancelForm(forms.Form):
                 initial=currency,
                 widget=forms.Select(attrs={**_INPUT, "aria-label": _("Currency")}),
             )
+            if len(self.refundable) == 1:
+                self.fields["currency"].widget = forms.HiddenInput()
 
     def clean(self) -> Values:
         data = super().clean() or self.cleaned_data

@@ -62,6 +62,7 @@ def get_order_context(order: Order) -> Context:
         "transactions": [
             {"row": row, "amount": formats.format_money(row.amount, row.currency)} for row in transactions
         ],
+        "has_authorization": any(row.unsettled for row in transactions),
         "capturable": order.outstanding > 0 and any(row.unsettled for row in transactions),
         "owes": order.outstanding > 0,
         "outstanding": money(order.outstanding),

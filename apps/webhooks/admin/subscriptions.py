@@ -95,6 +95,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     list_display_links = ("topic_name",)
     list_filter = ("state",)
     search_fields = ("topic__istartswith", "uri__icontains", "app__name__icontains")
+    search_help_text = gettext_lazy("Topic, endpoint or app")
     is_in_palette = False
     ordering = ("topic", "id")
     sortable_by = ()

@@ -36,6 +36,16 @@ SIDEWAYS = """async () => {
     }
     return wide;
 }"""
+# Return labels, buttons and headings that are cut off. The page header shortens its breadcrumbs on purpose.
+CUT = """() => [...document.querySelectorAll('#content :is(label, legend, button, a, h1, h2, h3, dt, p)')]
+    .filter(e => e.checkVisibility() && !e.closest('.bo-hidden, .cm-editor, thead'))
+    .filter(e => {
+        const look = getComputedStyle(e);
+        const box = e.getBoundingClientRect();
+        const cut = look.overflowX !== 'visible' && look.overflowX !== 'auto' && e.scrollWidth > e.clientWidth + 1;
+        return box.width > 1 && (cut || box.right > innerWidth + 1);
+    })
+    .map(e => `${e.tagName}: ${e.textContent.trim().slice(0, 60)}`)"""
 # Return elements that a mouse can click but the keyboard cannot reach, which axe does not check.
 UNREACHABLE = """() => [...document.querySelectorAll('*')].filter(e =>
     [...e.attributes].some(a => /^(x-on:click|@click)(?!\\.outside)/.test(a.name))
@@ -69,6 +79,10 @@ class BrowserPage:
     def sideways(self) -> int:
         """Return how many pixels the page is wider than the window."""
         return self.page.evaluate(SIDEWAYS)
+
+    def cut_texts(self) -> list[str]:
+        """Return labels, buttons and headings that are cut off."""
+        return self.page.evaluate(CUT)
 
     def violations(self, *, recoloured: bool = False) -> list[str]:
         """Return axe's violations. With ``recoloured``, check only colors and new elements."""

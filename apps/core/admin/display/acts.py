@@ -40,7 +40,7 @@ class DescribedEvent:
         """Return the changes as one line, with the values of the first fields."""
         changes = [change for change in self.changes if change.note or change.before != change.after]
         shown = [
-            f"{change.name}: " + (change.note or f"{_shorten(change.before) or '–'} → {_shorten(change.after) or '–'}")
+            f"{change.name}: " + (change.note or _format_values(change.before, change.after))
             for change in changes[:_SHOWN_CHANGES]
         ]
         return ", ".join([*shown, *(change.name for change in changes[_SHOWN_CHANGES:])])
@@ -76,6 +76,11 @@ def _count_others(act: Act) -> str:
         return _("more than {number} other changes").format(number=formats.format_integer(number))
     text = ngettext("{number} other change", "{number} other changes", number)
     return text.format(number=formats.format_integer(number))
+
+
+def _format_values(before: str, after: str) -> str:
+    shown = _shorten(after) or "–"
+    return f"{_shorten(before)} → {shown}" if before else shown
 
 
 def _shorten(text: str) -> str:

@@ -17,6 +17,7 @@ class ChangeLine(NamedTuple):
     before: str = ""
     after: str = ""
     # "created" or "deleted" if the line names a part that was created or deleted, or the number of further parts.
+    # The line of a created or deleted part has all its values in one text.
     note: str = ""
 
 
@@ -48,16 +49,24 @@ def _describe_rows(changes: Mapping[str, Any]) -> Iterator[ChangeLine]:
     notes = {Action.CREATED: _("created"), Action.DELETED: _("deleted")}
     for row in changes.get("rows", ()):
         name, models = _get_row_name(row), fields.get_subject_models(row["type"])
-        if note := notes.get(row["action"]):
-            yield ChangeLine(name, note=note)
-        yield from _describe_fields(row["changes"], models, f"{name}: ")
+        note = notes.get(row["action"], "")
+        lines = _describe_fields(row["changes"], models, "" if note else f"{name}: ")
+        if note:
+            before, after = (_join_values((line.name, line[side]) for line in lines) for side in (1, 2))
+            yield ChangeLine(name, before, after, note)
+        else:
+            yield from lines
     for label, count in changes.get("more", {}).items():
         names = [str(model._meta.verbose_name_plural) for model in fields.get_subject_models(label)]
         yield ChangeLine(capfirst(names[0]) if names else label, note=_("{count} more").format(count=count))
 
 
-def _describe_fields(changes: Mapping[str, object], models: fields.Models, prefix: str) -> Iterable[ChangeLine]:
-    return (_describe(name, change, models, prefix) for name, change in changes.items())
+def _describe_fields(changes: Mapping[str, object], models: fields.Models, prefix: str) -> list[ChangeLine]:
+    return [_describe(name, change, models, prefix) for name, change in changes.items()]
+
+
+def _join_values(values: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{name}: {value}" for name, value in values if value)
 
 
 def _get_row_name(row: Mapping[str, Any]) -> str:

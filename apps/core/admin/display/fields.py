@@ -16,9 +16,12 @@ from django.db.models import DateTimeField, DecimalField, Field, IntegerField, M
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from apps.core.events.values import HIDDEN_VALUE
 from apps.core.i18n import formats
+from apps.core.registry import Registry
+from apps.core.tenancy.permissions import get_permission_labels
 from apps.core.tenancy.scope import get_current_shop
 
 # Models that may have the field, beginning with the most likely model.
@@ -140,8 +143,12 @@ _LABELS = {
     "warnings": gettext_lazy("Warnings"),
     "zip": gettext_lazy("Postal code"),
 }
+# Labels of the values of fields that are not columns of the event's model, keyed by field.
+value_labels = Registry[str, Mapping[str, StrOrPromise]]("labels of recorded values")
 # Fields with amounts in the shop currency.
 _AMOUNTS = frozenset({"price", "compare_at_price", "cost", "total_spent"})
+# Fields with names of permissions for staff.
+_PERMISSIONS = frozenset({"permissions", "view_only"})
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -171,6 +178,8 @@ def format_field_value(field: str, value: object, models: Models = ()) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
+        if field in _PERMISSIONS:
+            return ", ".join(get_permission_labels(str(item) for item in value))
         return ", ".join(format_field_value(field, item, models) for item in value)
     if isinstance(value, Mapping):
         return "; ".join(
@@ -198,8 +207,9 @@ def _get_label(part: str, models: Models) -> str:
 def _format_text(field: str, text: str, column: "Field[Any, Any] | None") -> str:
     if text == HIDDEN_VALUE:
         return _(HIDDEN_VALUE)
-    if column is not None and column.flatchoices:
-        return str(dict(column.flatchoices).get(text, text))
+    labels = dict(column.flatchoices) if column is not None and column.flatchoices else value_labels.get(field)
+    if labels is not None:
+        return str(labels.get(text, text))
     if isinstance(column, DateTimeField):
         return _format_timestamp(text)
     if not _NUMBER.fullmatch(text):

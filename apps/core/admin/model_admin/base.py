@@ -35,6 +35,7 @@ from django.contrib import messages
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IS_POPUP_VAR
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, models, transaction
 from django.forms import BaseModelFormSet, Field, Media, ModelChoiceField, ModelForm
@@ -230,6 +231,9 @@ class PanelAdmin(AuditedAdmin[M]):
         self, db_field: models.Field[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> Field | None:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field and isinstance(field.widget, RelatedFieldWidgetWrapper):
+            # The wrapper's links open windows, in which staff lose sight of their input.
+            field.widget = field.widget.widget
         if field and isinstance(db_field, models.DateTimeField):
             zone = _("The time is in the shop's time zone ({zone}).").format(
                 zone=self.shop(request).timezone.replace("_", " ")
