@@ -24,6 +24,7 @@ from tests.support import factories
 from tests.support.factories.catalog import make_custom, make_image, make_product, make_smart
 from tests.support.factories.content import make_blog, make_comment, make_page, make_redirect, make_store_file
 from tests.support.factories.customers import make_address, make_customer
+from tests.support.factories.draft_orders import make_draft_order
 from tests.support.factories.fulfillment import make_service, route_order_now, set_status
 from tests.support.factories.gift_cards import make_gift_card
 from tests.support.factories.inventory import make_item, make_location, make_receipt, make_transfer, set_stock
@@ -62,6 +63,11 @@ def _order(shop: Shop, number: int) -> Order:
     return make_order(
         shop, lines=lines, shipping_address=ADDRESS, customer=person, financial_status="paid", **currency, **texts
     )
+
+
+def _draft_order(shop: Shop, number: int) -> None:
+    customer = make_customer(first_name=f"{FIRST} {number}", last_name=LAST, email=_mail(number))
+    make_draft_order(customer_id=customer.pk, email=_mail(number), tags=TAGS, shipping_address=ADDRESS)
 
 
 def _product(shop: Shop, number: int) -> Product:
@@ -227,6 +233,7 @@ MAKE: dict[str, Make] = {
     "content.storefile": lambda shop, number: make_store_file(f"breakfast-bowl-speckled-glaze-{number}.png"),
     "customers.customer": _customer,
     "documents.issueddocument": _document,
+    "draft_orders.draftorder": _draft_order,
     "events.event": _event,
     "imports_exports.export": _export,
     "imports_exports.import": _import,
