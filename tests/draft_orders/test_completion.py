@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.core.tenancy.models import Shop
+from apps.core.types import Attrs
 from apps.discounts.domain.uses import CodeNotUsable
 from apps.discounts.models import DiscountUse
 from apps.draft_orders.domain.draft_orders import (
@@ -27,7 +28,7 @@ from tests.support.factories.orders import MUG, get_available, make_order, make_
 
 pytestmark = pytest.mark.usefixtures("in_shop")
 
-ACTOR = {"actor": "system", "at": timezone.now()}
+ACTOR: Attrs = {"actor": "system", "at": timezone.now()}
 
 
 def test_a_completed_draft_order_has_a_paid_order_with_its_amounts() -> None:

@@ -6,11 +6,16 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.core.events.recording import apply_changes, record_event
-from apps.core.i18n.messages import define_text
 from apps.core.tenancy.models import App
 from apps.discounts.domain.uses import record_uses
 from apps.draft_orders.domain.calculation import DraftOrderRefused, get_order_input, rename_fields
-from apps.draft_orders.domain.draft_orders import UPDATED, DraftOrderCompleted, get_lines, lock_draft_order
+from apps.draft_orders.domain.draft_orders import (
+    ALREADY_COMPLETED,
+    UPDATED,
+    DraftOrderCompleted,
+    get_lines,
+    lock_draft_order,
+)
 from apps.draft_orders.models import DraftOrder
 from apps.metafields.domain.write import MetafieldInput
 from apps.metafields.models import Metafield
@@ -20,7 +25,6 @@ from apps.orders.domain.pricing.totals import CHECKED_TOTALS
 from apps.orders.models import Order
 
 Behavior = Order.InventoryBehaviour
-_ALREADY_COMPLETED = define_text("draft_orders.already_completed", "The draft order is already completed")
 
 
 @transaction.atomic
@@ -46,7 +50,7 @@ def complete_draft_order(
     """
     draft = lock_draft_order(draft)
     if draft.is_completed:
-        raise DraftOrderCompleted(_ALREADY_COMPLETED)
+        raise DraftOrderCompleted(ALREADY_COMPLETED)
     attrs, parts = get_order_input(draft, get_lines(draft))
     status = Order.FinancialStatus.PENDING if payment_pending else Order.FinancialStatus.PAID
     parts = replace(

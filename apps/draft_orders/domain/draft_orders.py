@@ -39,6 +39,7 @@ _PRICED_COLUMNS = {
     *("shipping_line", "discount_codes", "presentment_currency", "exchange_rate"),
 }
 _COPIED_COLUMNS = ("customer_id", "email", "billing_address", "shipping_address", "note", "note_attributes", "tags")
+ALREADY_COMPLETED = define_text("draft_orders.already_completed", "The draft order is already completed")
 _COMPLETED = define_text("draft_orders.completed", "The draft order is completed, so it cannot be changed")
 _DELETE_COMPLETED = define_text("draft_orders.delete_completed", "A completed draft order cannot be deleted")
 _OTHER_CURRENCY = define_text("draft_orders.other_currency", "is not the shop currency")

@@ -24,7 +24,7 @@ def assign_number(draft: DraftOrder) -> None:
     draft.name = f"#D{draft.number}"
 
 
-def get_currency_objection(shop: Shop, currency: str) -> str | None:
+def find_currency_objection(shop: Shop, currency: str) -> str | None:
     """Lock the counter so that new draft orders wait, and return why the currency cannot change, if it cannot."""
     DraftOrderCounter.objects.bulk_create([DraftOrderCounter(shop=shop)], ignore_conflicts=True)
     DraftOrderCounter.objects.select_for_update().get(shop=shop)

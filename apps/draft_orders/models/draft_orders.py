@@ -49,7 +49,7 @@ class DraftOrder(ShopOwned):
 
     number = models.PositiveBigIntegerField(editable=False)
     name = models.CharField(gettext_lazy("draft order"), max_length=32, editable=False)
-    invoice_key = models.CharField(max_length=32, default=new_invoice_key, unique=True, editable=False)
+    invoice_key = models.CharField(max_length=32, default=new_invoice_key, editable=False)
     status = models.CharField(
         gettext_lazy("status"), max_length=12, choices=Status, default=Status.OPEN, editable=False
     )
@@ -122,6 +122,7 @@ class DraftOrder(ShopOwned):
         ordering = ("-id",)
         constraints = (
             models.UniqueConstraint(fields=("shop", "number"), name="draft_orders_number_is_unique"),
+            models.UniqueConstraint(fields=("shop", "invoice_key"), name="draft_orders_invoice_key_is_unique"),
             models.CheckConstraint(
                 condition=Q(total_price__gte=0, subtotal_price__gte=0, total_tax__gte=0, total_discounts__gte=0),
                 name="draft_orders_totals_not_negative",
