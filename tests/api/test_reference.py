@@ -83,7 +83,7 @@ def test_every_operation_has_an_example_that_fits_in_every_version() -> None:
             operation_name = f"{version} {operation['operationId']}"
             example = get_example(operation["operationId"], version)
             response = example and operation["responses"].get(str(example["status"]))
-            if example is None or response is None or example["status"] >= 300:
+            if example is None or response is None or example["status"] >= 304:
                 wrong.append(f"{operation_name}: {example and example['status']}")
                 continue
             schema = response["content"]["application/json"]["schema"]

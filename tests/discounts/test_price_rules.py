@@ -9,6 +9,7 @@ from apps.core.events.models import Event
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
+from apps.discounts.domain.price_rules import check_amount_decimals
 from apps.discounts.models import PriceRule, PriceRuleItem
 from tests.support.api_client import ApiClient, get_errors
 from tests.support.factories.catalog import make_product
@@ -135,7 +136,8 @@ def test_contradictions_are_refused(api: ApiClient, values: Attrs, errors: Attrs
 @pytest.mark.parametrize("name", ["product", "customer", "country"])
 def test_ids_of_another_shop_are_refused(api: ApiClient, other_shop: Shop, name: str) -> None:
     with shop_scope(other_shop):
-        foreign = {"product": make_product, "customer": make_customer, "country": make_country}[name]().pk
+        row = make_product() if name == "product" else make_customer() if name == "customer" else make_country()
+        foreign = row.pk
     values = {
         "product": {"target_selection": "entitled", "entitled_product_ids": [foreign]},
         "customer": {"customer_selection": "prerequisite", "prerequisite_customer_ids": [foreign]},
@@ -228,9 +230,7 @@ def test_an_item_links_exactly_one_row() -> None:
 
 
 def test_the_currency_must_support_the_amounts(api: ApiClient, in_shop: Shop) -> None:
-    from apps.discounts.domain.price_rules import get_currency_objection
-
     make_rule("-1.50", value_type="fixed_amount")
 
-    assert get_currency_objection(in_shop, "EUR") is None
-    assert get_currency_objection(in_shop, "JPY") == "discounts have amounts with more decimals than the currency"
+    assert check_amount_decimals(in_shop, "EUR") is None
+    assert check_amount_decimals(in_shop, "JPY") == "discounts have amounts with more decimals than the currency"

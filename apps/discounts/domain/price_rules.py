@@ -122,7 +122,7 @@ def get_ids(rule: PriceRule) -> dict[str, list[int]]:
     }
 
 
-def get_currency_objection(shop: Shop, currency: str) -> str | None:
+def check_amount_decimals(shop: Shop, currency: str) -> str | None:
     """Return the reason against a new shop currency: amounts of rules with more decimals than the currency has."""
     rows = PriceRule.objects.filter(shop=shop).values_list("value_type", "value", *_AMOUNTS)
     for value_type, value, *amounts in rows.iterator():
