@@ -109,6 +109,7 @@ window.panelWords = {
   "Text style": "Textformat",
   "The files could not be loaded.": "Die Dateien konnten nicht geladen werden.",
   "The list is full: {most} items.": "Die Liste ist voll: {most} Artikel.",
+  "The page could not be updated. Check the connection, or log in again in another tab, then try again.": "Die Seite konnte nicht aktualisiert werden. Prüfen Sie die Verbindung oder melden Sie sich in einem anderen Tab neu an, und versuchen Sie es dann noch einmal.",
   "The passkey could not be used: {reason}": "Der Passkey konnte nicht benutzt werden: {reason}",
   "The preview is not available.": "Die Vorschau ist nicht verfügbar.",
   "The product will be saved as soon as all images are uploaded.": "Das Produkt wird gespeichert, sobald alle Bilder hochgeladen sind.",
