@@ -22,7 +22,7 @@ from apps.orders.models import Order
 from tests.support.api_client import ApiClient, get_errors
 from tests.support.databases.races import run_concurrently, run_unguarded
 from tests.support.factories.customers import make_customer
-from tests.support.factories.discounts import make_code
+from tests.support.factories.discounts import make_code, make_rule
 from tests.support.factories.draft_orders import complete, make_draft_order
 from tests.support.factories.orders import MUG, get_available, make_order, make_variant
 
@@ -130,7 +130,7 @@ def test_codes_are_applied_and_counted(api: ApiClient) -> None:
 
 
 def test_codes_that_do_not_apply_are_refused(api: ApiClient) -> None:
-    make_code("TEN", prerequisite_subtotal=Decimal("50.00"))
+    make_code("TEN", make_rule(prerequisite_subtotal=Decimal("50.00")))
     body = {"line_items": [{"title": "Mug", "price": "20.00"}], "discount_codes": ["TEN", "UNKNOWN"]}
 
     response = api.post("draft_orders.json", {"draft_order": body})
@@ -139,7 +139,7 @@ def test_codes_that_do_not_apply_are_refused(api: ApiClient) -> None:
 
 
 def test_a_code_that_was_used_up_meanwhile_is_refused() -> None:
-    make_code("ONCE", usage_limit=1)
+    make_code("ONCE", make_rule(usage_limit=1))
     first, second = (make_draft_order(discount_codes=["ONCE"]) for _ in range(2))
     complete(first)
 

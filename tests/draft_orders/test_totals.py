@@ -18,7 +18,7 @@ from apps.orders.models import LineItem, Order, ShippingLine
 from apps.shops.domain import shop_countries
 from apps.shops.models import ShopProvince
 from tests.support.factories.customers import make_customer
-from tests.support.factories.discounts import make_code
+from tests.support.factories.discounts import make_code, make_rule
 from tests.support.factories.draft_orders import complete, make_draft_order
 from tests.support.factories.orders import make_variant
 
@@ -85,9 +85,9 @@ def generator(request: pytest.FixtureRequest, in_shop: Shop) -> Generator:
     for code, tax in (("CA", "0.05"), ("DE", "0.19")):
         shop_countries.create_country({"code": code, "tax": Decimal(tax)}, actor="system", at=timezone.now())
     ShopProvince.objects.filter(code="ON").update(tax=Decimal("0.08"), tax_type=None)
-    make_code("TEN", value="-10")
-    make_code("FIXED", value_type="fixed_amount", value=Decimal(-3))
-    make_code("SHIP", target_type="shipping_line", allocation_method="each", value="-100")
+    make_code("TEN", make_rule("-10"))
+    make_code("FIXED", make_rule("-3", value_type="fixed_amount"))
+    make_code("SHIP", make_rule("-100", target_type="shipping_line", allocation_method="each"))
     rng = random.Random(f"{currency} {included}")
     minor = get_minor_unit(currency)
     variants = [
