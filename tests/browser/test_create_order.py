@@ -93,7 +93,7 @@ def test_results_are_chosen_with_the_arrow_keys(window: BrowserPage, shop: Shop)
     expect(page.get_by_label("Product, SKU or barcode")).to_have_value("")
 
 
-def test_what_is_typed_while_a_step_runs_is_kept(window: BrowserPage, shop: Shop) -> None:
+def test_input_during_a_step_is_kept(window: BrowserPage, shop: Shop) -> None:
     page = window.go(ADD)
     page.keyboard.type("MUG-1")
     page.keyboard.press("Enter")

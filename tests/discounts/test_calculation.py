@@ -103,7 +103,7 @@ def test_an_application_has_the_format_of_orders() -> None:
     assert result.line_allocations == [[{"amount": Decimal(1), "discount_application_index": 0}]]
 
 
-def test_only_entitled_products_variants_and_collections_are_discounted() -> None:
+def test_discounts_apply_to_entitled_products_variants_and_collections() -> None:
     product, other = make_product(), make_product()
     variant = other.variants.get()
     rule = make_rule(

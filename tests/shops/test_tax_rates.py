@@ -61,7 +61,7 @@ def test_a_province_is_combined_with_its_country_by_its_tax_type() -> None:
         (False, "100.00", ["5.00", "9.98"]),
         # 114.98 / 1.05 / 1.095 is 100.0043…
         (True, "114.98", ["5.00", "9.98"]),
-        # 0.02 / 1.05 / 1.095 is 0.0173…, of which 5% and 9.975% are less than half a cent.
+        # 0.02 / 1.05 / 1.095 is 0.0173…, and 5% and 9.975% of it are less than half a cent.
         (True, "0.02", ["0.00", "0.00"]),
         (True, "1149.75", ["50.00", "99.75"]),
     ],

@@ -172,7 +172,7 @@ def duplicate_draft_order(draft: DraftOrder, *, actor: str, at: datetime, app: A
 def duplicate_order_as_draft(order: Order, *, actor: str, at: datetime, app: App | None = None) -> DraftOrder:
     """Create a draft order with the items, customer, addresses and shipping of an order, at current catalog prices.
 
-    Custom items and items whose variant was deleted keep their price. Discounts are not copied.
+    Custom items, and items without a variant since it was deleted, keep their price. Discounts are not copied.
 
     Raises:
         DraftOrderRefused: The order is in another currency than the shop.
