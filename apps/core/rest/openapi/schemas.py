@@ -77,10 +77,12 @@ def _rendered_schema(field: ApiField, version: str, model: type[Model]) -> Schem
         schema = build_list_schema({"type": "object"})
     elif isinstance(field, ObjectField):
         schema = {"type": "object"}
+    elif isinstance(field, ValueListField):
+        schema = build_list_schema(_field_schema(field.item))
     else:
         schema = _field_schema(field)
     column = {candidate.name: candidate for candidate in model._meta.concrete_fields}.get(str(field.source))
-    nullable = field.allow_null and not isinstance(field, ObjectListField)
+    nullable = field.allow_null and not isinstance(field, (ObjectListField, ValueListField))
     return _or_null(schema) if nullable or (column is not None and column.null) else schema
 
 
