@@ -27,6 +27,7 @@ OWN = {
     "webhooks_subscription",
     "fulfillment_fulfillmentservice",
     "gift_cards_giftcard",
+    "draft_orders_draftorder",
     # Their forms are tested in test_receipts.py and test_transfers.py.
     "inventory_stockreceipt",
     "inventory_stocktransfer",

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.utils import translation
 
 from apps.core.tenancy.models import User
-from apps.shops.domain.countries import get_countries
+from apps.shops.domain.countries import get_countries, get_provinces
 from tests.support.api_client import Response
 from tests.support.panel.admin_urls import TABLE
 from tests.support.panel.client import Panel
@@ -57,12 +57,14 @@ BUILT = {"editor.js", "liquid.js", "visual.js"}
 NO_TEXTS = frozenset({
     "Backspace", "Enter", "Escape", "Files", "bo bo-visual", "bo bo-visual-dialog", "input, button, a, label",
     "input, select, textarea", "input, textarea", "select, input", "textarea, label",
+    'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg"/>',
     'ui-monospace, "SF Mono", Menlo, Consolas, monospace',
 })  # fmt: skip
 _BESIDE = " :#–→×·|+0123456789"
 STANDARDS = {
     *_ENGLISH.territories.values(),
     *(country.name for country in get_countries()),
+    *(province.name for province in get_provinces("CA")),
     *_ENGLISH.languages.values(),
     *(name.replace("_", " ").strip(_BESIDE) for name in available_timezones()),
 }
@@ -75,7 +77,7 @@ _CODE = re.compile(
     r"|\w+/\w+ \(test\)|(Copy of )+Starter|\d+ \d{4}, [\d:]+ – Sam|, Sam|(Sam|Backoffice),|manual"
     r"|\"\w+\": .*|inventory.location|, [\d:]+ – (Backoffice|Sam)|Mug · \d"
     r"|(INV|CN)-\d{4}-\d*|, [\d:]+, (Backoffice|Sam)|, [\d.]+ [A-Z]{3}|[0-9a-f]{16,}|[RT]\d+ – Acme|Logo [0-9a-f]+"
-    r"|•••• \w{4}"
+    r"|•••• \w{4}|, : staff:\d+"
 )
 
 
