@@ -13,6 +13,7 @@ from apps.content.models import Article, MobilePlatformApplication
 from apps.core.admin.reverse import get_panel_url
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop, User
+from apps.customers.models import Customer
 from apps.documents.domain.issue import issue_invoice
 from apps.imports_exports.models import Export, Import
 from apps.orders.models import Order
@@ -21,6 +22,8 @@ from tests.support.browser.pages import Open
 from tests.support.factories.catalog import make_custom, make_product, make_smart
 from tests.support.factories.content import make_comment, make_page, make_policy, make_redirect, make_store_file
 from tests.support.factories.customers import make_customer
+from tests.support.factories.draft_orders import make_draft_order
+from tests.support.factories.gift_cards import make_gift_card
 from tests.support.factories.inventory import make_item, make_location, make_receipt, make_transfer, set_stock
 from tests.support.factories.orders import make_order
 from tests.support.panel.admin_urls import TABLE
@@ -79,6 +82,9 @@ def create_long_rows(shop: Shop, user: User) -> None:
     make_receipt(item, note=LONG.strip())
     make_transfer(item, location, note=LONG.strip())
     issue_invoice(make_order(shop), actor="system", at=now)
+    person = Customer.objects.get(first_name=LONG.strip())
+    make_draft_order(customer_id=person.pk, tags=[LONG.strip()])
+    make_gift_card(customer_id=person.pk, note=LONG.strip())
     Export.objects.create(shop=shop, kind="orders", format="csv", user=user, expires_at=now + timedelta(days=2))
     Import.objects.create(shop=shop, name=f"{LONG.strip()[:250]}.csv", format="csv", actor="system", problem=LONG)
     operations = {"vendor": LONG.strip()}

@@ -22,6 +22,7 @@ from apps.core.tenancy.scope import shop_scope
 from apps.customers.domain import customers, personal_data, search_columns
 from apps.customers.domain.fields import EDITABLE_FIELDS
 from apps.customers.models import Customer
+from apps.discounts.domain.uses import record_uses
 from apps.documents.domain.issue import issue_invoice
 from apps.documents.models import IssuedDocument
 from apps.fulfillment.models import FulfillmentOrder, MerchantRequest, PullAttempt
@@ -34,6 +35,7 @@ from tests.customers.test_accounts import get_activation_link
 from tests.support.api_client import ApiClient, ClientWith
 from tests.support.factories import ALL_SCOPES, make_member
 from tests.support.factories.content import make_article
+from tests.support.factories.discounts import make_code
 from tests.support.factories.fulfillment import make_service, route_order_now
 from tests.support.factories.gift_cards import adjust, make_gift_card
 from tests.support.types import JsonObject
@@ -119,6 +121,15 @@ def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
     return customer["id"], order["id"]
 
 
+def post_draft_order(api: ApiClient, customer_id: int) -> None:
+    email = f"{WORD}@example.com"
+    names = ("email", "billing_address", "shipping_address", "note", "note_attributes", "tags", "line_items")
+    body = {name: ORDER[name] for name in names} | {"customer": {"id": customer_id}}
+    draft = post(api, "draft_orders", {"draft_order": body})["draft_order"]
+    invoice = {"to": email, "from": email, "subject": f"Hello {WORD}", "custom_message": WORD, "bcc": [email]}
+    post(api, f"draft_orders/{draft['id']}/send_invoice", {"draft_order_invoice": invoice})
+
+
 def post_comment(api: ApiClient) -> None:
     with shop_scope(api.installation.shop):
         article = make_article()
@@ -201,6 +212,7 @@ def fill_the_past(shop: Shop, customer: Customer, order: Order) -> None:
     card = make_gift_card(customer_id=customer.pk, note=f"For {WORD}")
     reference = {"remote_transaction_ref": WORD, "remote_transaction_url": f"https://till.example/{WORD}"}
     adjust(card.pk, note=f"Lunch of {WORD}", **reference)
+    record_uses(order, [make_code().code], enforce=False, at=timezone.now())
     document = issue_invoice(order, actor="staff:1", at=timezone.now())
     # The snapshot is kept, because tax law requires the recipient of an invoice (tests/documents/test_invoices.py).
     IssuedDocument.objects.filter(pk=document.pk).update(snapshot={})
@@ -280,6 +292,7 @@ def test_an_erasure_leaves_nothing_of_the_person(
     api = client_with(*ALL_SCOPES)
     customer_id, order_id = fill_through_the_interface(api)
     post_comment(api)
+    post_draft_order(api, customer_id)
     with shop_scope(shop):
         customer, order = Customer.objects.get(pk=customer_id), Order.objects.get(pk=order_id)
         fill_the_past(shop, customer, order)

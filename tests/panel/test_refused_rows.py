@@ -34,7 +34,7 @@ REASON = "Import error"
 
 @pytest.fixture
 def panel(admin_client_with: PanelWith) -> Panel:
-    return admin_client_with("customers", "edit_orders", "products", "pages", "links", "preferences")
+    return admin_client_with("customers", "edit_orders", "products", "pages", "links", "preferences", "gift_cards")
 
 
 def import_through_panel(panel: Panel, content: bytes, name: str) -> Import:

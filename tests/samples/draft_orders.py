@@ -29,7 +29,7 @@ register_sample("GET draft_orders/<id>.json", arrange=make_draft_id)
 register_sample("PUT draft_orders/<id>.json", {"draft_order": {"note": "Call first"}}, arrange=make_draft_id)
 register_sample("DELETE draft_orders/<id>.json", arrange=make_draft_id)
 register_sample("PUT draft_orders/<id>/complete.json", arrange=make_draft_id, bodiless=True)
-register_sample("POST draft_orders/<id>/send_invoice.json", INVOICE, arrange=make_draft_id, status=201)
+register_sample("POST draft_orders/<id>/send_invoice.json", INVOICE, arrange=make_draft_id, status=201, bodiless=True)
 register_sample(
     "GET draft_orders/<draftorder_id>/events.json",
     arrange=lambda world: {"draftorder_id": make_draft_id(world)["id"]},

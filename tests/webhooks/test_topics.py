@@ -44,7 +44,7 @@ ASPECTS = {
 # Topic families for objects that the product does not have, and topics for changes that cannot happen.
 NO_FAMILY = {
     *{"bulk_operations", "carts", "checkouts", "collection_publications"},
-    *{"customer_account_settings", "customer_groups", "customer_payment_methods", "domains", "draft_orders", "locales"},
+    *{"customer_account_settings", "customer_groups", "customer_payment_methods", "domains", "locales"},
     *{"customers_whats_app_marketing_consent", "metafield_definitions", "metaobjects", "profiles"},
     *{"product_publications", "returns"},
 }

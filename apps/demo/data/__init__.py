@@ -3,7 +3,18 @@
 from datetime import datetime
 
 from apps.core.tenancy.models import Shop
-from apps.demo.data import catalog, content, customers, fulfillment, gift_cards, locations, orders, payments, refunds
+from apps.demo.data import (
+    catalog,
+    content,
+    customers,
+    draft_orders,
+    fulfillment,
+    gift_cards,
+    locations,
+    orders,
+    payments,
+    refunds,
+)
 
 
 def create_demo_data(shop: Shop, at: datetime) -> None:
@@ -16,3 +27,4 @@ def create_demo_data(shop: Shop, at: datetime) -> None:
     refunds.create_demo_refunds(shop, at)
     payments.create_demo_handlers(shop, at)
     gift_cards.create_demo_gift_cards(shop, at)
+    draft_orders.create_demo_draft_orders(shop, at)

@@ -58,7 +58,7 @@ class DraftOrderViewSet(ShopViewSet[DraftOrder]):
         attrs, lines = self._split_lines(attrs)
         app = self.access.installation.app
         return draft_orders.create_draft_order(
-            attrs, lines or (), actor=self.actor, at=self.at, app=app, drafts=self._get_metafields()
+            attrs, lines or (), actor=self.actor, at=self.at, app=app, metafield_inputs=self._get_metafields()
         )
 
     def lock_instance(self, instance: DraftOrder) -> None:
@@ -67,7 +67,7 @@ class DraftOrderViewSet(ShopViewSet[DraftOrder]):
     def perform_update(self, instance: DraftOrder, attrs: Attrs) -> None:
         attrs, lines = self._split_lines(attrs)
         draft_orders.update_draft_order(
-            instance, attrs, lines, actor=self.actor, at=self.at, drafts=self._get_metafields()
+            instance, attrs, lines, actor=self.actor, at=self.at, metafield_inputs=self._get_metafields()
         )
 
     def perform_destroy(self, instance: DraftOrder) -> None:

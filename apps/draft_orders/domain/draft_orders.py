@@ -69,7 +69,7 @@ def create_draft_order(
     actor: str,
     at: datetime,
     app: App | None = None,
-    drafts: Sequence[MetafieldInput] = (),
+    metafield_inputs: Sequence[MetafieldInput] = (),
 ) -> DraftOrder:
     """Create and calculate a draft order.
 
@@ -94,12 +94,13 @@ def create_draft_order(
         created_at=at,
     )
     apply_changes(draft, get_columns(draft, attrs))
-    rows = build_draft_lines(draft, lines)
+    # The ids are those of another draft order, for example if a client sends a copy of one.
+    rows = build_draft_lines(draft, [{**row, "id": None} for row in lines])
     calculate_draft(draft, rows, at=at)
     numbering.assign_number(draft)
     draft.save(force_insert=True)
     DraftOrderLine.objects.bulk_create(rows)
-    metafields.set_metafields(draft, drafts, actor=actor, at=at)
+    metafields.set_metafields(draft, metafield_inputs, actor=actor, at=at)
     record_event(CREATED, draft, actor=actor, at=at)
     return draft
 
@@ -112,7 +113,7 @@ def update_draft_order(
     *,
     actor: str,
     at: datetime,
-    drafts: Sequence[MetafieldInput] = (),
+    metafield_inputs: Sequence[MetafieldInput] = (),
 ) -> DraftOrder:
     """Update a draft order, and return it reloaded. ``attrs`` and ``lines`` are as in ``create_draft_order``.
 
@@ -132,7 +133,7 @@ def update_draft_order(
     has_new_lines = [get_column_values(line) for line in rows] != list(stored.values())
     if has_new_lines or changes.keys() & _PRICED_COLUMNS:
         calculate_draft(draft, rows, at=at)
-    if not metafields.set_metafields(draft, drafts, actor=actor, at=at) and not changes and not has_new_lines:
+    if not metafields.set_metafields(draft, metafield_inputs, actor=actor, at=at) and not changes and not has_new_lines:
         return draft
     _save_lines(rows, stored, before)
     draft.save(update_fields={*changes, *CALCULATED_COLUMNS})

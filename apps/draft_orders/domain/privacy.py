@@ -17,7 +17,7 @@ from apps.draft_orders.domain.draft_orders import UPDATED
 from apps.draft_orders.models import DraftOrder, DraftOrderInvoice, DraftOrderLine
 from apps.metafields.models import Metafield
 
-_INVOICE_COLUMNS = ("to_address", "subject", "custom_message", "bcc")
+_INVOICE_COLUMNS = ("to_address", "from_address", "subject", "custom_message", "bcc")
 
 
 def get_customer_drafts(customer_id: int) -> QuerySet[DraftOrder]:

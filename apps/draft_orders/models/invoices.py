@@ -29,4 +29,5 @@ class DraftOrderInvoice(ShopOwned):
 
     @property
     def history_label(self) -> str:
-        return self.subject
+        # Events keep this text when personal data is erased.
+        return self.draft_order.name

@@ -15,6 +15,7 @@ from apps.core.events.recording import record_event
 from apps.core.types import Attrs
 from apps.customers.models import Customer
 from apps.discounts.models import PriceRule
+from apps.draft_orders.models import DraftOrder
 from apps.fulfillment.domain import fulfillments
 from apps.fulfillment.domain.fulfillment_orders import transitions
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder, FulfillmentService
@@ -242,6 +243,9 @@ GROWTH: dict[str, Grow] = {
     "fulfillment_orders/<fulfillment_order_id>/fulfillments.json": _add_fulfillment,
     "orders/<order_id>/fulfillments/<fulfillment_id>/events.json": lambda world, rows, number: make_event(
         Fulfillment.objects.get(pk=rows["fulfillment_id"])
+    ),
+    "draft_orders/<draftorder_id>/events.json": lambda world, rows, number: _add_event(
+        world, "draft_orders/update", DraftOrder.objects.get(pk=rows["draftorder_id"])
     ),
     "orders/<order_id>/events.json": lambda world, rows, number: _add_event(
         world, "orders/updated", Order.objects.get(pk=rows["order_id"])

@@ -9,6 +9,7 @@ from apps.core.tenancy.shop_owned import ShopOwned
 from tests.support.factories.catalog import make_custom, make_image, make_product, make_smart
 from tests.support.factories.content import make_article, make_blog, make_page
 from tests.support.factories.customers import make_customer
+from tests.support.factories.draft_orders import make_draft_order
 from tests.support.factories.orders import make_order
 
 
@@ -27,6 +28,7 @@ MAKERS: dict[str, Callable[[], ShopOwned]] = {
     "article": make_article,
     "page": make_page,
     "order": make_order,
+    "draft_order": make_draft_order,
 }
 
 # For owner types with several URL paths, a function for each path that creates an owner for that path.

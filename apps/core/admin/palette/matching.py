@@ -11,7 +11,7 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _SHORTEST_STEM, _SHORTEST_PART, _SHORTEST_VERB = 3, 4, 3
 
 # Ranks of matches: 0 exact title or term, 1 title prefix, 2 term prefix, 3 parts of title or terms, 4 section.
-_TITLE, _SECTION = 1, 4
+_TITLE, _TERM, _SECTION = 1, 2, 4
 
 
 class PaletteQuery:
@@ -51,13 +51,17 @@ class PaletteQuery:
     def rank_add_form(self, noun: str, keywords: str) -> int | None:
         """Return the rank of an add form, or None. The query may name the model, a verb such as "create", or both."""
         nouns = [word for word in self.words if word not in self.verbs]
-        names = (*_split_words(noun), *(_join_phrases(keywords) if self.verbs else ()))
-        if not all(any(_matches_prefix(word, name) for name in names) for word in nouns):
-            return None
-        return _TITLE if self.verbs and nouns else _SECTION
+        noun_words = _split_words(noun)
+        if _matches_all(nouns, noun_words):
+            return _TITLE if self.verbs and nouns else _SECTION
+        return _TERM if self.verbs and _matches_all(nouns, [*noun_words, *_join_phrases(keywords)]) else None
 
     def _matches_all(self, names: Sequence[str]) -> bool:
-        return all(any(_matches_prefix(word, name) for name in names) for word in self.words)
+        return _matches_all(self.words, names)
+
+
+def _matches_all(words: Iterable[str], names: Sequence[str]) -> bool:
+    return all(any(_matches_prefix(word, name) for name in names) for word in words)
 
 
 @lru_cache(maxsize=4096)
