@@ -27,6 +27,7 @@ def measure_all(rounds: int) -> Bench:
         owners = catalog.send_catalog(bench, goods)
         owners |= customers.send_customers(bench, number)
         owners |= orders.send_orders(bench, goods)
+        owners |= orders.send_draft_orders(bench, goods)
         owners |= content.send_content(bench, goods)
         metafields.send_metafields(bench, owners, number)
         apps.send_apps(bench, number)

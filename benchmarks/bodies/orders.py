@@ -40,6 +40,28 @@ def send_orders(bench: Bench, goods: BenchRows) -> dict[str, int]:
     return {"orders": saved_body["order"]["id"]}
 
 
+def send_draft_orders(bench: Bench, goods: BenchRows) -> dict[str, int]:
+    """Send all requests; return the ids of objects that can own metafields."""
+    discount = {"value_type": "percentage", "value": "10"}
+    lines = [{"variant_id": pk, "quantity": 2, "applied_discount": discount} for pk in goods.variants]
+    body: Body = {"line_items": lines, "tags": build_tags(), "metafields": build_metafields()}
+    body |= {"shipping_line": {"title": "Post", "price": "4.00"}, "applied_discount": discount}
+    name = f"{LINES} products, {MEMBERS} metafields"
+    draft = bench.send(f"POST draft_orders, {name}", "POST", "draft_orders.json", {"draft_order": body})["draft_order"]
+    path = f"draft_orders/{draft['id']}"
+    changed = {"line_items": [{"id": line["id"], "quantity": 3} for line in draft["line_items"]], "tags": "other"}
+    bench.send(f"PUT draft_orders, {name}", "PUT", f"{path}.json", {"draft_order": changed})
+    invoice = {"draft_order_invoice": {"to": "buyer@example.com", "custom_message": "word " * 900}}
+    bench.send("POST draft_orders/send_invoice", "POST", f"{path}/send_invoice.json", invoice)
+    bench.send(f"PUT draft_orders/complete, {name}", "PUT", f"{path}/complete.json", {})
+    other, kept = (
+        bench.client.post(f"{ROOT}/draft_orders.json", {"draft_order": body}, "application/json").json()["draft_order"]
+        for _ in range(2)
+    )
+    bench.send(f"DELETE draft_orders, {name}", "DELETE", f"draft_orders/{other['id']}.json")
+    return {"draft_orders": kept["id"]}
+
+
 def _refund(bench: Bench, name: str, path: str, order_body: Body) -> None:
     """Refund and restock one unit of each line item, with the maximum number of transactions."""
     units = [{"line_item_id": line["id"], "quantity": 1} for line in order_body["line_items"]]

@@ -64,7 +64,7 @@ class BalanceFilter(AmountsFilter):
 
 
 class GiftCardList(GiftCardColumns, ShopOwnedAdmin[GiftCard]):
-    list_display = ("masked_code", "holder", "balance_label", "value_label", "state_label", "expires", "created")
+    list_display = ("masked_code", "state_label", "holder", "balance_label", "value_label", "expires", "created")
     numeric_columns = ("balance_label", "value_label")
     mobile_hide_labels = ("holder",)
     list_display_links = ("masked_code",)
