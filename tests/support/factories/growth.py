@@ -90,7 +90,7 @@ def _add_risk(world: SampleContext, rows: Rows, number: int) -> None:
     create_risk(order, attrs, app=world.installation.app, actor="system", at=timezone.now())
 
 
-def _add_event(world: SampleContext, topic: str, subject: Order | Product) -> None:
+def _add_event(world: SampleContext, topic: str, subject: Order | Product | DraftOrder) -> None:
     record_event(topic, subject, actor=f"app:{world.installation.app_id}", at=timezone.now())
 
 
