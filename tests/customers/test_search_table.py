@@ -50,7 +50,7 @@ def test_words_follow_their_rows(api: ApiClient, shop: Shop) -> None:
 def test_changes_of_search_words_and_customers_leave_each_others_indexes_alone(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         # Fill the free space that other tests left, so that the next customer is on a page with space for its updates.
-        Customer.objects.bulk_create([Customer(shop=shop, note="n" * 200) for _ in range(300)])
+        Customer.objects.bulk_create([Customer(shop=shop, note="n" * 200) for _ in range(2_000)])
     pk = post_customer(api, email="ann@mail.example")["id"]
     before, words = count_updates("customers_customer"), count_updates("customers_customerwords")[0]
 
