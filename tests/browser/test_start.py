@@ -168,8 +168,9 @@ def test_pages_load_few_files_and_do_not_move_on_a_slow_line(owner: Page, browse
     assert {name: count for name, count in files.items() if count > MOST_FILES} == {}, files
     assert {name: load.images for name, load in loads.items() if load.images > MOST_IMAGES} == {}
     assert {name: load.shift for name, load in loads.items() if load.shift > MOST_SHIFT} == {}
-    # The editors load after the page. Nothing that they draw is the page's largest paint.
-    assert all(load.largest_paint < load.loaded for load in loads.values()), loads
+    # The editors load after the page. Nothing that they draw is the page's largest paint, which would come a round trip
+    # (300 ms) later at least.
+    assert all(load.largest_paint < load.loaded + 150 for load in loads.values()), loads
 
 
 def test_the_login_page_goes_out_as_it_is(product: ProductProcess) -> None:
