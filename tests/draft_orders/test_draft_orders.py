@@ -183,7 +183,6 @@ def test_a_draft_order_that_is_sent_back_does_not_change(api: ApiClient, shop: S
         ({"line_items": [{"price": "1.00"}]}, "line_items.0.title", "can't be blank"),
         ({"line_items": [{**LINE, "price": "1.001"}]}, "line_items.0.price", "is invalid"),
         ({"line_items": [{**LINE, "quantity": 0}]}, "line_items.0.quantity", "must be greater than or equal to 1"),
-        ({"line_items": [{**LINE, "id": 7}]}, "line_items.0.id", "is invalid"),
         ({"line_items": [{"variant_id": 7}]}, "line_items.0.variant_id", "is invalid"),
         (
             {"line_items": [{**LINE, "applied_discount": {"value_type": "percentage", "value": "101"}}]},
@@ -219,6 +218,17 @@ def test_invalid_values_are_refused(api: ApiClient, fields: JsonObject, field: s
         assert field in errors
         assert message in {None, *errors[field]}
     assert DraftOrder.objects.values_list("version", flat=True).get() == version
+
+
+def test_line_ids_of_other_draft_orders_are_ignored_only_in_new_ones(api: ApiClient) -> None:
+    other, stored = (make_draft_order().line_items.get().pk, make_draft_order())
+
+    created = api.post("draft_orders.json", {"draft_order": {"line_items": [{**LINE, "id": other}]}})
+    updated = api.put(f"draft_orders/{stored.pk}.json", {"draft_order": {"line_items": [{**LINE, "id": other}]}})
+
+    assert created.status_code == 201
+    assert created.json()["draft_order"]["line_items"][0]["id"] != other
+    assert get_errors(updated) == {"line_items.0.id": ["is invalid"]}
 
 
 def test_complete_creates_one_paid_order(api: ApiClient, shop: Shop) -> None:
