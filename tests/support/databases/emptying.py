@@ -35,10 +35,7 @@ def get_triggers() -> list[str]:
 
 
 def empty_database() -> None:
-    """Delete all rows except ``KEPT``, and restore the triggers that migrations create.
-
-    On PostgreSQL, the tables' statistics are deleted as well.
-    """
+    """Delete the statistics and all rows except ``KEPT``, and restore the triggers that migrations create."""
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
     by_table = (f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM \"{table}\")" for table in {*tables} - KEPT)
     with transaction.atomic(), connection.cursor() as cursor:
@@ -50,9 +47,8 @@ def empty_database() -> None:
             drop_event_triggers()
         for table in filled:
             cursor.execute(f'DELETE FROM "{table}"')
-        if connection.vendor == "postgresql":
-            forget_statistics(cursor)
-        elif redaction.TABLE in filled:
+        forget_statistics(cursor)
+        if connection.vendor == "sqlite" and redaction.TABLE in filled:
             redaction.create_event_triggers()
     if get_triggers() != get_initial_triggers():
         emit_post_migrate_signal(verbosity=0, interactive=False, db=connection.alias)

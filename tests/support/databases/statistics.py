@@ -1,10 +1,10 @@
-"""PostgreSQL's statistics and the pages of deleted rows, on which query plans depend in addition to the rows.
+"""The statistics of the tables and the pages of deleted rows, on which query plans depend in addition to the rows.
 
 Rolling back a test restores neither. A test of query plans therefore fills the shared shop (``shop_with``), which first
 calls ``vacuum_tables``, and ends with ``collect_statistics``. A test that cannot do so forgets the statistics.
 """
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from apps.core.db import planner_statistics
@@ -46,7 +46,20 @@ def collect_statistics() -> None:
 
 
 def forget_statistics(cursor: CursorWrapper) -> None:
-    """Delete the statistics of all tables and indexes, as if nothing had ever been analyzed."""
+    """Delete the statistics of all tables and indexes, as if nothing had ever been analyzed.
+
+    SQLite reads them into memory with the schema. If a transaction is rolled back, SQLite reads the schema again only
+    if the transaction changed the schema, for example by creating the tables of the statistics.
+    """
+    if connection.vendor == "sqlite":
+        cursor.execute("SELECT name FROM sqlite_master WHERE name LIKE 'sqlite_stat_'")
+        if names := [name for (name,) in cursor.fetchall()]:
+            for name in names:
+                cursor.execute(f"DROP TABLE {name}")
+            with transaction.atomic():
+                cursor.execute("CREATE TABLE schema_change (id)")
+                transaction.set_rollback(True)
+        return
     cursor.execute(f"DELETE FROM pg_statistic WHERE starelid IN ({_TABLES_SQL})")
     cursor.execute(
         f"""UPDATE pg_class SET reltuples = -1, relpages = 0
