@@ -12,7 +12,17 @@ from django.db import connection, models, transaction
 
 from benchmarks.bulk_insert import drop_indexes
 
-COPIED_APPS = ("catalog", "customers", "events", "fulfillment", "inventory", "metafields", "orders", "refunds")
+COPIED_APPS = (
+    "catalog",
+    "customers",
+    "discounts",
+    "events",
+    "fulfillment",
+    "inventory",
+    "metafields",
+    "orders",
+    "refunds",
+)
 # Tables with a fixed number of rows per shop.
 _SINGLE = {"inventory.Location", "orders.OrderCounter", "catalog.Collection", "fulfillment.FulfillmentService"}
 # SQL for columns with several values in each shop. The planner's guesses depend on the number of different values.

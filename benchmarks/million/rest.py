@@ -10,6 +10,8 @@ from benchmarks.data import BEGIN
 PREFIX = "/admin/api/"
 # These parameters only change the page or the format. Pagination has a separate case.
 OF_THE_PAGE = {"limit", "fields", "page_info"}
+# The discount code that the lookup finds.
+DISCOUNT_CODE = "SPRING10"
 # Search queries, which are not in the OpenAPI document.
 QUERIES = (
     "grace",
@@ -87,15 +89,15 @@ class RestRoutes:
             for query in self._queries(pattern, methods["get"].get("parameters", ())):
                 labels = {key: self._said(key, value) for key, value in query.items()}
                 query |= self._needed(pattern)
-                yield f"{name}{'?' + urlencode(labels, safe=':>*<,-@ ') if query else ''}", self._address(path, query)
+                yield f"{name}{'?' + urlencode(labels, safe=':>*<,-@ ') if labels else ''}", self._address(path, query)
 
     def _needed(self, pattern: str) -> dict[str, Any]:
         """Return the required parameters of a route."""
-        return (
-            {"location_ids": self.ids["locations"]}
-            if "/locations/" not in pattern and pattern.endswith("/inventory_levels.json")
-            else {}
-        )
+        if pattern.endswith("/discount_codes/lookup.json"):
+            return {"code": DISCOUNT_CODE}
+        if "/locations/" not in pattern and pattern.endswith("/inventory_levels.json"):
+            return {"location_ids": self.ids["locations"]}
+        return {}
 
     def _said(self, name: str, value: object) -> object:
         if name == "ids":
