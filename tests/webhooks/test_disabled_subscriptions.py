@@ -253,7 +253,7 @@ def test_an_app_lists_the_deliveries_of_a_subscription(api: ApiClient, shop: Sho
     results.write_results(
         [
             DeliveryResult(first, "done", outcome="ok", status=204, total_ms=12),
-            DeliveryResult(second, "retry", delay=60, error="status_500", outcome="status", status=500),
+            DeliveryResult(second, "retry", delay=3600, error="status_500", outcome="status", status=500),
         ]
     )
     path = f"webhooks/{subscription.pk}/deliveries.json"
