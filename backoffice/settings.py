@@ -206,6 +206,7 @@ INSTALLED_APPS = [
     "apps.imports_exports",
     "apps.documents",
     "apps.bulk_edits",
+    "apps.store_imports",
     "apps.backups",
     "apps.demo",
 ]

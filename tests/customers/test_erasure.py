@@ -30,6 +30,7 @@ from apps.imports_exports.domain import dry_run, exports, imports
 from apps.imports_exports.models import Import, ImportedRow, SavedMapping
 from apps.orders.domain import updates
 from apps.orders.models import Comment, Order, Transaction
+from apps.store_imports.models import ImportProblem, StoreImport
 from apps.webhooks.models import Attempt, Delivery, Endpoint, Payload, Pending
 from tests.customers.test_accounts import get_activation_link
 from tests.support.api_client import ApiClient, ClientWith
@@ -191,6 +192,10 @@ def fill_files(shop: Shop) -> None:
     )
     mapping = {"kind": "customers", "columns": {f"{WORD}@example.com": "email"}}
     SavedMapping.objects.create(shop=shop, name=f"Table of {WORD}", mapping=mapping, fingerprint="x")
+    store_import = StoreImport.objects.create(shop=shop, source_url="https://old.example", finished_at=at)
+    ImportProblem.objects.create(
+        shop=shop, store_import=store_import, stream="customers", source_id=1, is_failure=True, reason=f"{WORD} taken"
+    )  # fmt: skip
     operations = {"tags": {"add": [WORD], "remove": []}}
     edit = BulkEdit.objects.create(shop=shop, kind="customers", operations=operations, actor="system", state="done")
     EditedRow.objects.create(

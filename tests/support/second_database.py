@@ -107,6 +107,8 @@ PATHS_BY_REASON = {
     "bulk inserts with conflicts, savepoints, server-side cursors": """
         imports_exports orders/test_exchange.py orders/test_import_batches.py orders/test_imports.py
         panel/test_content_files.py
+        store_imports/test_import_store.py::test_an_import_killed_at_any_request_loses_and_doubles_nothing
+        store_imports/test_import_store.py::test_a_failure_while_a_page_is_saved_saves_nothing_of_the_page
     """,
     "outages, locks, kills and restarts of the database": "faults",
     "aggregates and counters": """

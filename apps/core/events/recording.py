@@ -5,7 +5,9 @@ changes of a row's parts, such as the variants of a product, are added here (``a
 are the changes of the row itself if the service does not pass any.
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
@@ -74,6 +76,7 @@ AudienceFunction = Callable[[Shop, str], frozenset[str]]
 # A function that is called in the transaction of the change, with the events for the audience and their instances.
 EventCallback = Callable[[Sequence[tuple[Event, Model]]], None]
 audiences = Registry[AudienceFunction, EventCallback | None]("event audiences")
+_has_no_audience: ContextVar[bool] = ContextVar("has no audience", default=False)
 # The rendered resource, keyed by API version.
 Payload = dict[str, Mapping[str, object]]
 
@@ -172,6 +175,16 @@ def record_events(
     return events
 
 
+@contextmanager
+def record_for_audit_log_only() -> Iterator[None]:
+    """Record the events in this block for the audit log only: no app receives a webhook about them."""
+    token = _has_no_audience.set(True)
+    try:
+        yield
+    finally:
+        _has_no_audience.reset(token)
+
+
 def has_audience(topic: str) -> bool:
     return bool(get_audience_versions(get_current_shop(), topic))
 
@@ -201,6 +214,8 @@ def _ask_audiences(shop: Shop, topic: str) -> tuple[list[str], list[EventCallbac
     """Return the API versions in which payloads are needed, and the callbacks."""
     versions = set[str]()
     callbacks = list[EventCallback]()
+    if _has_no_audience.get():
+        return [], []
     for audience, callback in audiences.items():
         if audience_versions := audience(shop, topic):
             versions |= audience_versions

@@ -1,0 +1,1 @@
+"""Imports of whole stores from other installations, through their REST API."""

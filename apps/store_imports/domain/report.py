@@ -1,0 +1,40 @@
+"""The limits of store imports, and the settings of the store that differ from those of the shop."""
+
+from collections.abc import Iterator
+
+from apps.core.tenancy.scope import get_current_shop
+from apps.store_imports.domain.source_client import SourceObject
+
+# What an import leaves out, with the reason. docs/moving-a-store.md explains what to do.
+LIMITS = (
+    ("passwords of customers", "the API does not return them. Customers set a new password"),
+    ("codes of gift cards", "the API only returns the last characters"),
+    ("card data and payment settings", "the API does not return them"),
+    ("data of apps, except metafields", "only the app can read it"),
+    ("metafields of variants, images and the shop", "they are not imported"),
+    ("the manual order of smart collections", "it is not imported"),
+    ("the creation times of products, collections, locations and pages", "imported objects are created now"),
+    ("settings of the shop", "they are compared, but not changed"),
+    ("orders, draft orders, discounts, gift cards", "they are not imported by this command"),
+    ("blogs, themes, script tags, webhooks, staff", "they are not imported by this command"),
+    ("deletions in the store", "objects that were imported before stay in this shop"),
+)
+# The members of the shop object in the REST API, with the columns of ``Shop``.
+_SETTINGS = {
+    "name": "name",
+    "email": "email",
+    "iana_timezone": "timezone",
+    "weight_unit": "weight_unit",
+    "country_code": "country_code",
+    "taxes_included": "taxes_included",
+    "tax_shipping": "shipping_taxed",
+    "primary_locale": "primary_locale",
+}
+
+
+def compare_settings(shop: SourceObject) -> Iterator[tuple[str, object, object]]:
+    """Yield the settings that differ, with the values in the store and in this shop."""
+    ours = get_current_shop()
+    for name, column in _SETTINGS.items():
+        if name in shop and shop[name] is not None and shop[name] != getattr(ours, column):
+            yield name, shop[name], getattr(ours, column)

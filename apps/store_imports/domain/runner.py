@@ -1,0 +1,204 @@
+"""Import the streams of a store page by page.
+
+Each page is read outside of any transaction. Its objects, the map of their ids, the counts and the position are saved
+in one transaction, so an import that is killed continues with the same page. A lease ensures that only one process
+runs an import at a time.
+"""
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from apps.core.db import planner_statistics
+from apps.core.events.context import event_context
+from apps.core.events.recording import record_for_audit_log_only
+from apps.core.tenancy.scope import get_current_shop
+from apps.store_imports.domain.errors import CurrencyDiffers, StoreImportBusy
+from apps.store_imports.domain.id_map import IdMap, NewId
+from apps.store_imports.domain.source_client import SourceClient, SourceObject
+from apps.store_imports.domain.streams import Fate, ObjectResult, Source, Stream, get_digest, streams
+from apps.store_imports.models import ImportProblem, StoreImport, StreamState
+
+# A killed process blocks other processes for this long.
+LEASE = timedelta(seconds=60)
+# Long pauses are divided, so that the lease is extended in time.
+MAX_SLEEP_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ImportClaim:
+    """The lease that a process holds on an import."""
+
+    import_id: int
+    token: uuid.UUID
+
+    def extend(self) -> None:
+        """Extend the lease. Within a transaction, the row of the import stays locked until it ends.
+
+        Raises:
+            StoreImportBusy: Another process has taken over.
+        """
+        rows = StoreImport.objects.filter(pk=self.import_id, claim=self.token)
+        if not rows.update(claimed_until=Now() + LEASE):
+            raise StoreImportBusy
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, and extend the lease before each part of the pause."""
+        end = time.monotonic() + seconds
+        self.extend()
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, MAX_SLEEP_SECONDS))
+            self.extend()
+
+
+@contextmanager
+def _claim_import(store_import: StoreImport) -> Iterator[ImportClaim]:
+    claim = ImportClaim(store_import.pk, uuid.uuid4())
+    is_available = Q(claimed_until=None) | Q(claimed_until__lt=Now())
+    rows = StoreImport.objects.filter(is_available, pk=store_import.pk)
+    if not rows.update(claim=claim.token, claimed_until=Now() + LEASE):
+        raise StoreImportBusy
+    try:
+        yield claim
+    finally:
+        StoreImport.objects.filter(pk=store_import.pk, claim=claim.token).update(claim=None, claimed_until=None)
+
+
+def get_or_create_import(source_url: str) -> StoreImport:
+    return StoreImport.objects.get_or_create(shop=get_current_shop(), source_url=source_url)[0]
+
+
+def run_store_import(store_import: StoreImport, client: SourceClient, shop: SourceObject) -> Generator[StreamState]:
+    """Import a store, or continue an interrupted import. Yield the state of the current stream after each page.
+
+    ``shop`` is the store's shop object.
+
+    Raises:
+        SourceUnreadable: The store can't be read. What was imported is kept, and the next call continues.
+        StoreImportBusy: Another process runs the import.
+        CurrencyDiffers: The store has another currency than the shop.
+    """
+    _check_currency(shop)
+    with _claim_import(store_import) as claim:
+        client = replace(client, sleep=claim.sleep)
+        _start_run(store_import, claim)
+        source = Source(client, shop, IdMap(store_import.pk), timezone.now(), claim.extend)
+        written = 0
+        for stream in streams.values():
+            for state, count in _run_stream(store_import, stream, source, claim):
+                planner_statistics.refresh_statistics_while_writing(written, written + count)
+                written += count
+                yield state
+        StoreImport.objects.filter(pk=store_import.pk, claim=claim.token).update(
+            state=StoreImport.State.DONE, finished_at=timezone.now()
+        )
+
+
+def _check_currency(shop: SourceObject) -> None:
+    theirs, ours = str(shop.get("currency")), get_current_shop().currency
+    if theirs != ours:
+        raise CurrencyDiffers(theirs=theirs, ours=ours)
+
+
+@transaction.atomic
+def _start_run(store_import: StoreImport, claim: ImportClaim) -> None:
+    """Start from the beginning if the last run has ended. Otherwise, the streams continue at their positions."""
+    claim.extend()
+    store_import.refresh_from_db()
+    if store_import.state == StoreImport.State.DONE:
+        StreamState.objects.filter(store_import=store_import).delete()
+        ImportProblem.objects.filter(store_import=store_import).delete()
+        StoreImport.objects.filter(pk=store_import.pk).update(state=StoreImport.State.RUNNING, finished_at=None)
+
+
+def _run_stream(
+    store_import: StoreImport, stream: Stream, source: Source, claim: ImportClaim
+) -> Iterator[tuple[StreamState, int]]:
+    """Import a stream from its position. Yield its state and the number of written objects after each page."""
+    state, _ = StreamState.objects.get_or_create(shop=get_current_shop(), store_import=store_import, name=stream.name)
+    if state.finished_at is not None:
+        return
+    state.total = stream.count_objects(source)
+    state.save(update_fields=["total"])
+    while page := stream.read_page(source, state.position):
+        yield state, _import_page(store_import, stream, source, claim, state, page)
+    claim.extend()
+    state.finished_at = timezone.now()
+    state.save(update_fields=["finished_at"])
+    yield state, 0
+
+
+def _import_page(  # noqa: PLR0917 - the parts of a run
+    store_import: StoreImport,
+    stream: Stream,
+    source: Source,
+    claim: ImportClaim,
+    state: StreamState,
+    page: Sequence[SourceObject],
+) -> int:
+    """Import the objects of a page that differ from the last run. Return their number."""
+    digests = {int(row["id"]): get_digest(row) for row in page}
+    unchanged = _find_unchanged(stream, source, digests)
+    pending = [row for row in page if int(row["id"]) not in unchanged]
+    with event_context(), stream.fetch_files(source, pending) as files, transaction.atomic():
+        claim.extend()
+        with record_for_audit_log_only():
+            results = stream.write_objects(source, pending, files) if pending else []
+        outcomes = {int(row["id"]): result for row, result in zip(pending, results, strict=True)}
+        _save_results(store_import, stream, source, outcomes, digests)
+        counts = Counter(result.fate for result in outcomes.values())
+        counts[Fate.UNCHANGED] += len(unchanged)
+        _advance(state, max(digests), counts)
+    return len(pending)
+
+
+def _find_unchanged(stream: Stream, source: Source, digests: dict[int, str]) -> set[int]:
+    """Return the source ids of objects that are the same as in the last run and still exist in this shop."""
+    entries = source.ids.get_entries(stream.resource, digests)
+    same = {source_id: row.target_id for source_id, row in entries.items() if row.digest == digests[source_id]}
+    existing = set(stream.model._default_manager.filter(pk__in=same.values()).order_by().values_list("pk", flat=True))
+    return {source_id for source_id, target_id in same.items() if target_id in existing}
+
+
+def _save_results(
+    store_import: StoreImport,
+    stream: Stream,
+    source: Source,
+    outcomes: dict[int, ObjectResult],
+    digests: dict[int, str],
+) -> None:
+    entries: list[NewId] = []
+    for source_id, result in outcomes.items():
+        if result.target_id is not None:
+            digest = digests[source_id] if result.is_complete and result.fate != Fate.FAILED else ""
+            entries += [NewId(stream.resource, source_id, result.target_id, digest), *result.parts]
+    source.ids.save_entries(entries)
+    ImportProblem.objects.filter(store_import=store_import, stream=stream.name, source_id__in=outcomes).delete()
+    ImportProblem.objects.bulk_create(
+        ImportProblem(
+            shop=get_current_shop(),
+            store_import=store_import,
+            stream=stream.name,
+            source_id=source_id,
+            is_failure=result.fate == Fate.FAILED,
+            reason=result.problem,
+        )
+        for source_id, result in outcomes.items()
+        if result.problem is not None
+    )
+
+
+def _advance(state: StreamState, position: int, counts: "Counter[Fate]") -> None:
+    """Save the position and the counts of a stream, and load the new counts."""
+    increments = {fate.value: F(fate.value) + count for fate, count in counts.items()}
+    StreamState.objects.filter(pk=state.pk).update(position=position, **increments)
+    state.refresh_from_db()

@@ -1,0 +1,1 @@
+from apps.store_imports.models.store_imports import ImportProblem, MappedId, StoreImport, StreamState

@@ -1,0 +1,162 @@
+"""Import custom collections with their products, and smart collections with their rules."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from django.db.models import Model
+
+from apps.catalog.api.collection_serializers import (
+    CustomCollectionSerializer,
+    SmartCollectionSerializer,
+    parse_collection,
+)
+from apps.catalog.domain import image_files
+from apps.catalog.domain.collections import collects, lifecycle
+from apps.catalog.domain.image_files import StoredImage
+from apps.catalog.models import Collection
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import define_message
+from apps.core.rest.resources.serializers import Resource
+from apps.core.rest.versions import get_latest_version
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.timestamps import truncate_to_second
+from apps.imports_exports.resources.cells import convert_api_errors
+from apps.store_imports.domain.source_client import SourceObject
+from apps.store_imports.domain.streams import ACTOR, Fate, ObjectResult, Source, Stream, write_in_savepoint
+from apps.store_imports.resources.moments import parse_source_moment
+
+PAGE_SIZE = 50
+IMAGE_SECONDS = 10.0
+_FIELDS = ("title", "body_html", "sort_order", "template_suffix", "rules", "disjunctive")
+_NO_IMAGE = define_message("store_imports.no_image", "The image {src} was not imported: {reason}")
+_OTHER_KIND = define_message(
+    "store_imports.other_kind", "This shop has a collection of another type with the handle {handle}. Rename it."
+)
+_MISSING_PRODUCTS = define_message(
+    "store_imports.missing_products", "{count} products of the collection were not imported."
+)
+ImageOrError = StoredImage | DomainError
+
+
+class CollectionStream(Stream):
+    """Collections of one type. Both types share one resource in the map of ids, as in the REST API."""
+
+    resource = "collection"
+    model: ClassVar[type[Model]] = Collection
+    kind: ClassVar[Collection.Kind]
+    serializer: ClassVar[Resource]
+
+    def count_objects(self, source: Source) -> int | None:
+        return source.client.count(f"{self.name}/count.json")
+
+    def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
+        return source.client.get_page(f"{self.name}.json", self.name, since_id=position, limit=PAGE_SIZE)
+
+    @contextmanager
+    def fetch_files(self, source: Source, objects: Sequence[SourceObject]) -> Iterator[Mapping[int, ImageOrError]]:
+        """Download the images, and yield them by collection id. Unused images are deleted afterwards."""
+        shop_id = get_current_shop().pk
+        images: dict[int, ImageOrError] = {}
+        try:
+            for row in objects:
+                if src := (row.get("image") or {}).get("src"):
+                    source.keep_alive()
+                    try:
+                        images[row["id"]] = image_files.store_image_from_url(shop_id, src, seconds=IMAGE_SECONDS)
+                    except DomainError as error:
+                        images[row["id"]] = error
+            yield images
+        finally:
+            new = {image.key: image for image in images.values() if isinstance(image, StoredImage)}
+            used = image_files.get_referenced_keys(shop_id, list(new)) if new else set()
+            image_files.discard_images(image for key, image in new.items() if key not in used)
+
+    def write_objects(
+        self, source: Source, objects: Sequence[SourceObject], files: Mapping[int, ImageOrError]
+    ) -> Sequence[ObjectResult]:
+        known = source.ids.get_target_ids(self.resource, [row["id"] for row in objects])
+        existing = {row.pk: row for row in Collection.objects.filter(pk__in=known.values())}
+        by_handle = {
+            row.handle: row for row in Collection.objects.filter(handle__in=[row["handle"] for row in objects])
+        }
+        return [
+            write_in_savepoint(
+                lambda row=row: self._write_collection(  # type: ignore[misc]
+                    source,
+                    row,
+                    existing.get(known.get(row["id"], 0)) or by_handle.get(row["handle"]),
+                    files.get(row["id"]),
+                )
+            )
+            for row in objects
+        ]
+
+    def _write_collection(
+        self, source: Source, row: SourceObject, target: Collection | None, image: ImageOrError | None
+    ) -> ObjectResult:
+        if target is not None and target.kind != self.kind:
+            raise DomainError(_OTHER_KIND(handle=target.handle))
+        body = {name: row[name] for name in _FIELDS if name in row}
+        if target is None:
+            body["handle"] = row["handle"]
+        stored = image if isinstance(image, StoredImage) else None
+        if stored is not None:
+            body["image"] = {"alt": row["image"].get("alt")}
+        with convert_api_errors(body):
+            attrs, parts = parse_collection(
+                self.serializer, get_latest_version(), body, instance=target, image=stored, upload_error=None
+            )
+        published_at = parse_source_moment(row.get("published_at"))
+        if target is None or not _is_same_second(target.published_at, published_at):
+            attrs["published_at"] = published_at
+        if target is None:
+            collection = lifecycle.create_collection(self.kind, attrs, parts, actor=ACTOR, at=source.at)
+            fate = Fate.NEW
+        else:
+            before = target.version
+            lifecycle.update_collection(target, attrs, parts, actor=ACTOR, at=source.at)
+            collection = Collection.objects.get(pk=target.pk)
+            fate = Fate.UNCHANGED if collection.version == before else Fate.CHANGED
+        problem, has_added = self.add_products(source, row, collection)
+        if fate == Fate.UNCHANGED and has_added:
+            fate = Fate.CHANGED
+        if isinstance(image, DomainError):
+            problem = _NO_IMAGE(src=row["image"]["src"], reason=image.sentence)
+        return ObjectResult(fate, collection.pk, problem, is_complete=problem is None)
+
+    def add_products(self, source: Source, row: SourceObject, collection: Collection) -> Any:
+        """Add the products of a collection. Return a problem or None, and True if products were added."""
+        return None, False
+
+
+class CustomCollectionStream(CollectionStream):
+    name = "custom_collections"
+    kind = Collection.Kind.CUSTOM
+    serializer = CustomCollectionSerializer
+
+    def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
+        """Return collections with the ids of their products, in the order of their positions, as ``product_ids``."""
+        page = super().read_page(source, position)
+        for row in page:
+            members = source.client.iterate_pages("collects.json", "collects", collection_id=row["id"])
+            places = sorted((member["position"], member["id"], member["product_id"]) for member in members)
+            row["product_ids"] = [product_id for _, _, product_id in places]
+        return page
+
+    def add_products(self, source: Source, row: SourceObject, collection: Collection) -> Any:
+        targets = source.ids.get_target_ids("product", row["product_ids"])
+        products = [targets[pk] for pk in row["product_ids"] if pk in targets]
+        added = collects.append_products(collection.pk, products, actor=ACTOR, at=source.at) if products else []
+        missing = len(row["product_ids"]) - len(products)
+        return _MISSING_PRODUCTS(count=missing) if missing else None, bool(added)
+
+
+class SmartCollectionStream(CollectionStream):
+    name = "smart_collections"
+    kind = Collection.Kind.SMART
+    serializer = SmartCollectionSerializer
+
+
+def _is_same_second(before: Any, after: Any) -> bool:
+    return before == after or (None not in (before, after) and truncate_to_second(before) == truncate_to_second(after))

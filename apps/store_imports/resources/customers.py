@@ -1,0 +1,148 @@
+"""Import customers with their addresses and marketing consents. Passwords can't be read."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from django.db import IntegrityError, transaction
+from django.db.models import Model, prefetch_related_objects
+
+from apps.core.db.case_folding import build_email_key
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import define_text
+from apps.core.rest.resources.serializers import validate_body
+from apps.core.rest.versions import get_latest_version
+from apps.core.types import Attrs
+from apps.customers.api.customers import CustomerSerializer
+from apps.customers.domain import consents
+from apps.customers.domain.addresses import COLUMNS as ADDRESS_COLUMNS
+from apps.customers.domain.addresses import MAX_LISTED_ADDRESSES
+from apps.customers.domain.customers import create_customer, create_from_drafts, draft_customer, update_customer
+from apps.customers.models import Customer
+from apps.imports_exports.resources.cells import convert_api_errors
+from apps.store_imports.domain.source_client import ObjectGone, SourceObject
+from apps.store_imports.domain.streams import ACTOR, Fate, ObjectResult, Source, Stream, write_in_savepoint
+from apps.store_imports.resources.moments import parse_source_moment
+
+PAGE_SIZE = 100
+_FIELDS = (
+    *("first_name", "last_name", "email", "phone", "note", "verified_email", "multipass_identifier", "tax_exempt"),
+    *("tax_exemptions", "tags"),
+)
+# Columns by which an address is compared. The names of regions follow from their codes.
+_COMPARED = tuple(name for name in ADDRESS_COLUMNS if name not in {"country", "province", "name"})
+_SAME_EMAIL = define_text(
+    "store_imports.same_email", "Another customer of the store has the same email address and was imported before."
+)
+_ERASED = define_text("store_imports.erased", "The customer's personal data was erased in this shop.")
+
+
+class CustomerStream(Stream):
+    name = "customers"
+    resource = "customer"
+    model: ClassVar[type[Model]] = Customer
+
+    def count_objects(self, source: Source) -> int | None:
+        return source.client.count("customers/count.json")
+
+    def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
+        """Return customers with all addresses. The list has at most ten addresses of each."""
+        page = source.client.get_page("customers.json", self.name, since_id=position, limit=PAGE_SIZE)
+        for customer in page:
+            if len(customer.get("addresses") or ()) >= MAX_LISTED_ADDRESSES:
+                path = f"customers/{customer['id']}/addresses.json"
+                try:
+                    customer["addresses"] = list(source.client.iterate_pages(path, "addresses"))
+                except ObjectGone:
+                    continue
+        return page
+
+    def write_objects(self, source: Source, objects: Sequence[SourceObject], files: Any) -> Sequence[ObjectResult]:
+        targets = _find_targets(source, objects)
+        new = [row for row in objects if row["id"] not in targets]
+        try:
+            with transaction.atomic():
+                created = _create_together(source, new)
+        except (DomainError, IntegrityError):
+            created = {row["id"]: write_in_savepoint(lambda row=row: _create(source, row)) for row in new}  # type: ignore[misc]
+        return [created.get(row["id"]) or _update_target(source, row, targets[row["id"]]) for row in objects]
+
+
+def _find_targets(source: Source, objects: Sequence[SourceObject]) -> Mapping[int, Customer | None]:
+    """Return the existing customers by source id: those imported before, and those with the same email.
+
+    The value is None if the customer with this email was imported from another customer of the source.
+    """
+    known = source.ids.get_target_ids("customer", [row["id"] for row in objects])
+    by_id = Customer.objects.in_bulk(list(known.values()))
+    targets: dict[int, Customer | None] = {source_id: by_id[pk] for source_id, pk in known.items() if pk in by_id}
+    keys = {
+        build_email_key(row["email"]): row["id"] for row in objects if row["id"] not in targets and row.get("email")
+    }
+    matches = {row.pk: row for row in Customer.objects.filter(email_key__in=list(keys))}
+    taken = source.ids.get_source_ids("customer", matches)
+    for pk, row in matches.items():
+        targets[keys[row.email_key]] = None if pk in taken else row
+    prefetch_related_objects([row for row in targets.values() if row is not None], "addresses")
+    return targets
+
+
+def _create_together(source: Source, objects: Sequence[SourceObject]) -> dict[int, ObjectResult]:
+    if not objects:
+        return {}
+    drafts = [draft_customer(_parse_customer(source, row), at=source.at) for row in objects]
+    created = create_from_drafts(drafts, actor=ACTOR, at=source.at)
+    return {row["id"]: ObjectResult(Fate.NEW, customer.pk) for row, customer in zip(objects, created, strict=True)}
+
+
+def _create(source: Source, row: SourceObject) -> ObjectResult:
+    customer = create_customer(_parse_customer(source, row), actor=ACTOR, at=source.at)
+    return ObjectResult(Fate.NEW, customer.pk)
+
+
+def _update_target(source: Source, row: SourceObject, customer: Customer | None) -> ObjectResult:
+    if customer is None:
+        return ObjectResult(Fate.FAILED, problem=_SAME_EMAIL)
+    if customer.redacted_at is not None:
+        return ObjectResult(Fate.UNCHANGED, customer.pk, _ERASED)
+    before = customer.version
+
+    def write() -> ObjectResult:
+        attrs = _parse_customer(source, row, customer)
+        attrs.pop("created_at", None)
+        if _has_same_addresses(customer, row):
+            attrs.pop("addresses", None)
+        version = update_customer(customer, attrs, actor=ACTOR, at=source.at).version
+        return ObjectResult(Fate.UNCHANGED if version == before else Fate.CHANGED, customer.pk)
+
+    result = write_in_savepoint(write)
+    return result if result.target_id else ObjectResult(Fate.FAILED, customer.pk, result.problem)
+
+
+def _parse_customer(source: Source, row: SourceObject, customer: Customer | None = None) -> Attrs:
+    body = {name: row[name] for name in _FIELDS if row.get(name) is not None}
+    for name, channel in consents.FIELDS.items():
+        consent = row.get(name)
+        if isinstance(consent, Mapping) and row.get(consents.CHANNEL_DEFINITIONS[channel].contact):
+            body[name] = {key: value for key, value in consent.items() if value is not None}
+            moment = parse_source_moment(consent.get("consent_updated_at"))
+            if moment is not None and moment > source.at:
+                # The clock of the other installation is ahead.
+                body[name]["consent_updated_at"] = source.at.isoformat()
+    body["addresses"] = _sort_addresses(row)
+    with convert_api_errors():
+        attrs = validate_body(CustomerSerializer, get_latest_version(), body, instance=customer)
+    created_at = parse_source_moment(row.get("created_at"))
+    return attrs | ({"created_at": min(created_at, source.at)} if created_at else {})
+
+
+def _sort_addresses(row: SourceObject) -> list[Attrs]:
+    """Return the addresses with the default address first, and the most recently used of the others last."""
+    rows = list(reversed(row.get("addresses") or ()))
+    rows.sort(key=lambda address: not address.get("default"))
+    return [{name: address[name] for name in ADDRESS_COLUMNS if address.get(name)} for address in rows]
+
+
+def _has_same_addresses(customer: Customer, row: SourceObject) -> bool:
+    theirs = sorted([str(address.get(name) or "") for name in _COMPARED] for address in row.get("addresses") or ())
+    ours = sorted([str(getattr(address, name) or "") for name in _COMPARED] for address in customer.addresses.all())
+    return theirs == ours

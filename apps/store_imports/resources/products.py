@@ -1,0 +1,150 @@
+"""Import products with variants, options, images, inventory items and levels, through the import of product files."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import ClassVar
+
+from django.conf import settings
+from django.db.models import Model
+
+from apps.catalog.models import Product
+from apps.core.i18n.messages import Message, define_message
+from apps.imports_exports.domain.resources import get_importers
+from apps.imports_exports.domain.rows import ImportRow, RowOutcome, RowResult
+from apps.imports_exports.resources.products.existing import ExistingProduct, load_existing_products
+from apps.imports_exports.resources.products.export import ITEM_FIELDS
+from apps.inventory.models import Location
+from apps.store_imports.domain.id_map import NewId
+from apps.store_imports.domain.source_client import SourceObject
+from apps.store_imports.domain.streams import Fate, ObjectResult, Source, Stream
+from apps.store_imports.resources.file_rows import FATES, import_file_rows
+
+PRODUCTS = "products"
+# The products of a page, and the items of a request. Small pages keep stock locked only for a short time.
+PAGE_SIZE, ITEMS_PER_REQUEST = 50, 50
+_PRODUCT_FIELDS = (
+    *("title", "body_html", "vendor", "product_type", "handle", "tags", "status", "published_at", "published_scope"),
+    "template_suffix",
+)
+_VARIANT_FIELDS = (
+    *("option1", "option2", "option3", "price", "compare_at_price", "sku", "barcode", "weight", "weight_unit", "grams"),
+    *("inventory_policy", "fulfillment_service", "requires_shipping", "taxable", "tax_code"),
+)
+_LEVEL_SKIPPED = define_message(
+    "store_imports.level_skipped",
+    "{count} inventory levels are at locations that are inactive or were not imported. Their stock is missing.",
+)
+
+
+class ProductStream(Stream):
+    name = PRODUCTS
+    resource = "product"
+    model: ClassVar[type[Model]] = Product
+
+    def count_objects(self, source: Source) -> int | None:
+        return source.client.count("products/count.json")
+
+    def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
+        """Return products with the items and levels of their variants as ``inventory_item`` and ``levels``."""
+        page = source.client.get_page("products.json", PRODUCTS, since_id=position, limit=PAGE_SIZE)
+        variants = [variant for product in page for variant in product["variants"]]
+        item_ids = [variant["inventory_item_id"] for variant in variants]
+        items: dict[int, SourceObject] = {}
+        levels: defaultdict[int, list[SourceObject]] = defaultdict(list)
+        for start in range(0, len(item_ids), ITEMS_PER_REQUEST):
+            ids = ",".join(map(str, item_ids[start : start + ITEMS_PER_REQUEST]))
+            items |= {
+                row["id"]: row
+                for row in source.client.iterate_pages("inventory_items.json", "inventory_items", ids=ids)
+            }
+            for row in source.client.iterate_pages("inventory_levels.json", "inventory_levels", inventory_item_ids=ids):
+                levels[row["inventory_item_id"]].append(row)
+        for variant in variants:
+            item_id = variant["inventory_item_id"]
+            variant["inventory_item"] = items.get(item_id, {})
+            variant["levels"] = sorted(levels[item_id], key=lambda row: int(row["location_id"]))
+        return page
+
+    @contextmanager
+    def fetch_files(self, source: Source, objects: Sequence[SourceObject]) -> Iterator[Sequence[ImportRow]]:
+        """Yield the rows of the products with the images that are new. Unused images are deleted afterwards."""
+        rows = _build_rows(source, objects)
+        prepare = get_importers()[PRODUCTS].prepare
+        assert prepare is not None
+        with prepare(rows, alive=source.keep_alive) as ready:
+            yield ready
+
+    def write_objects(
+        self, source: Source, objects: Sequence[SourceObject], files: Sequence[ImportRow]
+    ) -> Sequence[ObjectResult]:
+        outcomes = import_file_rows(PRODUCTS, files)
+        handles = {outcome.label for outcome in outcomes.values() if outcome.result != RowResult.FAILED}
+        existing = load_existing_products(handles)
+        return [
+            _get_result(row, outcome, existing.get(outcome.label), files[index].notes)
+            for index, row in enumerate(objects)
+            for outcome in (outcomes[index + 1],)
+        ]
+
+
+def _build_rows(source: Source, objects: Sequence[SourceObject]) -> list[ImportRow]:
+    """Convert products to rows of a product file. A product that was imported before keeps its handle."""
+    known = source.ids.get_target_ids("product", [row["id"] for row in objects])
+    handles = dict(Product.objects.filter(pk__in=known.values()).values_list("pk", "handle"))
+    location_ids = {
+        level["location_id"] for row in objects for variant in row["variants"] for level in variant["levels"]
+    }
+    targets = source.ids.get_target_ids("location", location_ids)
+    active = dict(Location.objects.filter(pk__in=targets.values(), active=True).values_list("pk", "name"))
+    names = {source_id: active[pk] for source_id, pk in targets.items() if pk in active}
+    return [
+        _build_row(index, row, names, handles.get(known.get(row["id"], 0), "")) for index, row in enumerate(objects, 1)
+    ]
+
+
+def _build_row(line: int, product: SourceObject, names: Mapping[int, str], handle: str) -> ImportRow:
+    sources = {image["id"]: image["src"] for image in product["images"]}
+    body = {name: product[name] for name in _PRODUCT_FIELDS if name in product}
+    if handle:
+        body["handle"] = handle
+    body["options"] = [{"name": row["name"], "values": row["values"]} for row in product["options"]]
+    body["images"] = [{"src": row["src"], "alt": row.get("alt")} for row in product["images"]]
+    skipped = 0
+    variants = []
+    for variant in product["variants"]:
+        row = {name: variant[name] for name in _VARIANT_FIELDS if name in variant}
+        item = variant["inventory_item"]
+        row |= {name: item[name] for name in ("cost", *ITEM_FIELDS) if item.get(name) is not None}
+        row["inventory_management"] = settings.BRAND if variant.get("inventory_management") else None
+        row["image"] = sources.get(variant.get("image_id"))
+        levels = [level for level in variant["levels"] if level.get("available") is not None]
+        skipped += sum(level["location_id"] not in names for level in levels)
+        row["inventory_levels"] = [
+            {"location": names[level["location_id"]], "available": level["available"]}
+            for level in levels
+            if level["location_id"] in names
+        ]
+        variants.append(row)
+    body["variants"] = variants
+    return ImportRow(line, PRODUCTS, body, notes=(_LEVEL_SKIPPED(count=skipped),) if skipped else ())
+
+
+def _get_result(
+    product: SourceObject, outcome: RowOutcome, target: ExistingProduct | None, notes: Sequence[Message]
+) -> ObjectResult:
+    if outcome.result == RowResult.FAILED or target is None:
+        return ObjectResult(Fate.FAILED, problem=outcome.reason)
+    parts: list[NewId] = []
+    by_options = {tuple(variant.options): variant for variant in target.variants}
+    for variant in product["variants"]:
+        options = tuple(str(variant[name]) for name in ("option1", "option2", "option3") if variant.get(name))
+        if row := by_options.get(options):
+            parts.append(NewId("variant", variant["id"], row.pk))
+            parts.append(NewId("inventory_item", variant["inventory_item_id"], row.inventory_item_id))
+    images = [(image["id"], target.find_image(image["src"])) for image in product["images"]]
+    parts += [NewId("product_image", source_id, row.pk) for source_id, row in images if row is not None]
+    # Without an image or a location, the next run tries again.
+    is_complete = all(row is not None for _, row in images) and not notes
+    problem = outcome.reason if outcome.result != RowResult.SKIPPED or not is_complete else None
+    return ObjectResult(FATES[outcome.result], target.product.pk, problem, is_complete, parts)

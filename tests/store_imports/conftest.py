@@ -1,0 +1,89 @@
+"""Two shops: a store that a separate web process serves with another brand, and the shop that imports it."""
+
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import override_settings
+from pytest_django import DjangoDbBlocker
+
+from apps.core.tenancy.models import Shop
+from backoffice.configuration.storages import get_storage_settings
+from tests.store_imports.faulty_proxy import FaultyProxy
+from tests.support import factories
+from tests.support.api_client import ApiClient
+from tests.support.databases.emptying import empty_database
+from tests.support.servers.live import LiveServer, get_database_url
+
+
+@pytest.fixture(scope="module")
+def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    running = LiveServer(get_database_url(), tmp_path_factory.mktemp("server"))
+    running.wait()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Use the test database with real commits, which the web process sees. Empty it once per module."""
+    with django_db_blocker.unblock():
+        yield
+        empty_database()
+
+
+@pytest.fixture(autouse=True)
+def _files(server: LiveServer, settings: Any) -> Iterator[None]:
+    """Store files in the folder of the web process, and allow requests to it."""
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", server.data_dir / "media")}):
+        yield
+
+
+@pytest.fixture
+def proxy(server: LiveServer) -> Iterator[FaultyProxy]:
+    with FaultyProxy(server.port) as running:
+        yield running
+
+
+@pytest.fixture
+def source(db: None) -> ApiClient:
+    """Return a client of the store to import."""
+    return _make_client("Old store")
+
+
+@pytest.fixture
+def target(db: None) -> ApiClient:
+    """Return a client of the shop that imports the store."""
+    return _make_client("New shop")
+
+
+def _make_client(name: str) -> ApiClient:
+    installation = factories.make_installation(factories.make_shop(name=name))
+    return ApiClient(factories.make_token(installation), installation)
+
+
+class StoreImporter:
+    """Runs the command that imports the store of ``source`` into the shop of ``target`` through a proxy."""
+
+    def __init__(self, source: ApiClient, target: ApiClient, url: str) -> None:
+        self.source, self.target, self.url = source, target, url
+
+    @property
+    def shop(self) -> Shop:
+        return self.target.installation.shop
+
+    def get_arguments(self) -> list[str]:
+        return [self.url, "--token", self.source.token, "--shop", self.shop.domain, "--brand", "shopify"]
+
+    def run(self) -> str:
+        output = StringIO()
+        call_command("import_store", *self.get_arguments(), stdout=output)
+        return output.getvalue()
+
+
+@pytest.fixture
+def importer(source: ApiClient, target: ApiClient, proxy: FaultyProxy) -> StoreImporter:
+    return StoreImporter(source, target, proxy.url)
