@@ -192,6 +192,25 @@ def test_spend_an_amount_and_get_an_item() -> None:
     assert get_amounts(result.line_allocations) == ["0", "4"]
 
 
+@pytest.mark.parametrize(("discount", "is_applied"), [("2.00", True), ("2.01", False)])
+def test_units_with_fractions_of_a_cent_add_up_to_their_price(discount: str, is_applied: bool) -> None:
+    bought, free = make_product(), make_product()
+    rule = make_rule(
+        "-50",
+        target_selection="entitled",
+        allocation_method="each",
+        prerequisite_amount=Decimal(10),
+        entitled_quantity_ratio=1,
+        prerequisite_product_ids=[bought.pk],
+        entitled_product_ids=[free.pk],
+    )
+    make_code("A", rule)
+    # Three units cost 10.00 together.
+    lines = [CartLine(3, Decimal(4), bought.pk, discount=Decimal(discount)), CartLine(1, Decimal(8), free.pk)]
+
+    assert bool(calculate(Cart("USD", lines), "A").applications) == is_applied
+
+
 def test_free_shipping_depends_on_country_price_and_subtotal(in_shop: Shop) -> None:
     country = make_country()
     rule = make_rule(

@@ -62,7 +62,7 @@ class ModelMachine(ComparedShop):
         return orders[index % len(orders)] if orders else None
 
     def note(self, step: str) -> None:
-        self.figures.steps += 1
+        self.figures.steps[step.partition(" ")[0]] += 1
         self.log.append(step)
 
     # --- the shop ---
@@ -280,7 +280,7 @@ class ModelMachine(ComparedShop):
             return
         items = self.choose_items(order, choices, kind)
         model, terms = order.amounts, order.terms
-        left = model.shipping_price - model.shipping_refunded
+        left = model.shipping_net - model.shipping_refunded
         # An amount of shipping in the presentment currency is converted, so only all of it is known here.
         tenths = 10 if terms.has_two_currencies and shipping else shipping
         part = to_money(left * tenths / 10, terms.currency)
@@ -305,17 +305,30 @@ class ModelMachine(ComparedShop):
         calculated = self.send(f"{order.path}/refunds/calculate.json", {"refund": body})["refund"]
         self.compare_suggestion(order, calculated, suggested)
         payments = self.read(f"{order.path}/transactions.json")["transactions"]
-        ids = [row["id"] for row in payments if row["kind"] == "sale"]
+        ids = [row["id"] for row in payments if row["kind"] in {"sale", "capture"}]
+        gateways = [self.choose_gateway(payment) for payment in model.payments]
         body["transactions"] = [
-            {"parent_id": pk, "amount": to_text(share, terms.presentment), "kind": "refund", "gateway": "manual"}
-            for pk, share in zip(ids, shares, strict=True)
+            {"parent_id": pk, "amount": to_text(share, terms.presentment), "kind": "refund", "gateway": gateway}
+            for pk, share, gateway in zip(ids, shares, gateways, strict=True)
             if share
         ]
         shown = self.send(f"{order.path}/refunds.json", {"refund": body})["refund"]
         _, withheld = model.refund(units, part, shares)
         self.compare_refund(order, shown, suggested, withheld, shares)
         self.apply_restocking(order, items, kind, shown["refund_line_items"])
+        self.settle_refund(order, shares)
         self.compare(order)
+
+    def choose_gateway(self, payment: Payment) -> str:
+        """Return the gateway that refunds a payment."""
+        return "manual"
+
+    def may_refund_all(self, order: DrivenOrder) -> bool:
+        """Return False if the gateway of a payment refuses refunds."""
+        return True
+
+    def settle_refund(self, order: DrivenOrder, shares: Sequence[Decimal]) -> None:
+        """Let the gateways move the refunded money."""
 
     def choose_items(self, order: DrivenOrder, choices: list[tuple[int, int]], kind: str) -> list[tuple[int, int]]:
         items: dict[int, int] = {}
@@ -366,7 +379,7 @@ class ModelMachine(ComparedShop):
         model, terms = order.amounts, order.terms
         lefts = [payment.left for payment in model.payments]
         body: JsonObject = {"restock": restock}
-        with_money = with_money and any(lefts)
+        with_money = with_money and any(lefts) and self.may_refund_all(order)
         if with_money:
             body |= {"amount": to_text(sum(lefts, ZERO), terms.presentment), "currency": terms.presentment}
         self.note(f"cancel {order.pk} {body}")
@@ -374,7 +387,8 @@ class ModelMachine(ComparedShop):
         model.is_cancelled = True
         if with_money:
             units = [(line, line.current + line.removed) for line in order.lines.values()]
-            model.refund(units, model.shipping_price - model.shipping_refunded, lefts)
+            model.refund(units, model.shipping_net - model.shipping_refunded, lefts)
+            self.settle_refund(order, lefts)
             self.restock_everything(order, restock=restock)
         model.cancel(restock=restock)
         order.stock.cancel(restock=restock)

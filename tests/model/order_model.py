@@ -90,7 +90,8 @@ class LineModel:
 
     def __post_init__(self) -> None:
         self.current = self.quantity
-        self.tax = sum(self.terms.build_taxes(self.net, self.rates), ZERO)
+        self.taxes = self.terms.build_taxes(self.net, self.rates)
+        self.tax = sum(self.taxes, ZERO)
 
     @property
     def net(self) -> Decimal:
@@ -193,10 +194,15 @@ class OrderModel:
     withheld: Decimal = ZERO
     is_cancelled: bool = False
     is_shipping_removed: bool = False
+    shipping_discount: Decimal = ZERO
 
     def __post_init__(self) -> None:
-        self.shipping_tax = sum(self.terms.build_taxes(self.shipping_price, self.shipping_rates), ZERO)
+        self.shipping_tax = sum(self.terms.build_taxes(self.shipping_net, self.shipping_rates), ZERO)
         self.share_total()
+
+    @property
+    def shipping_net(self) -> Decimal:
+        return self.shipping_price - self.shipping_discount
 
     def add_line(self, line: LineModel) -> None:
         self.lines.append(line)
@@ -212,7 +218,7 @@ class OrderModel:
             line.net_shown = terms.convert(line.price * line.quantity) - terms.convert(line.discount)
         if not terms.has_two_currencies:
             return
-        others = terms.convert(self.shipping_price) + terms.convert(self.tip)
+        others = self.shipping.price.shown + terms.convert(self.tip)
         if not terms.taxes_included:
             others += sum((terms.convert(line.tax) for line in self.lines), terms.convert(self.shipping_tax))
         largest = max(self.lines, key=lambda line: line.net)
@@ -221,7 +227,7 @@ class OrderModel:
             largest.net_shown = max(largest.net_shown + terms.convert(self.get_total_price()) - shown, ZERO)
 
     def get_total_price(self) -> Decimal:
-        total = sum((line.net for line in self.lines), self.shipping_price + self.tip)
+        total = sum((line.net for line in self.lines), self.shipping_net + self.tip)
         return total if self.terms.taxes_included else total + self.get_total_tax()
 
     def get_total_tax(self) -> Decimal:
@@ -230,8 +236,8 @@ class OrderModel:
     @property
     def shipping(self) -> PricedPart:
         convert = self.terms.convert
-        price, tax = self.shipping_price, self.shipping_tax
-        return PricedPart(self.terms, Money(price, convert(price)), Money(tax, convert(tax)))
+        net = Money(self.shipping_net, convert(self.shipping_price) - convert(self.shipping_discount))
+        return PricedPart(self.terms, net, Money(self.shipping_tax, convert(self.shipping_tax)))
 
     def get_totals(self) -> dict[str, Money]:
         """Return the amounts of the order by the names of the interface."""
@@ -240,13 +246,13 @@ class OrderModel:
         def both(amount: Decimal) -> Money:
             return Money(amount, convert(amount))
 
-        discounts = add_up(both(line.discount) for line in self.lines)
+        item_discounts = add_up(both(line.discount) for line in self.lines)
         subtotal = add_up(Money(line.net, line.net_shown) for line in self.lines)
         tax = add_up(both(line.tax) for line in self.lines) + both(self.shipping_tax)
-        total = subtotal + both(self.shipping_price) + both(self.tip)
+        total = subtotal + self.shipping.price + both(self.tip)
         totals = {
-            "total_line_items_price": subtotal + discounts,
-            "total_discounts": discounts,
+            "total_line_items_price": subtotal + item_discounts,
+            "total_discounts": item_discounts + both(self.shipping_discount),
             "subtotal_price": subtotal,
             "total_tax": tax,
             "total_shipping_price": both(self.shipping_price),
@@ -256,8 +262,10 @@ class OrderModel:
 
     def _get_current_totals(self) -> dict[str, Money]:
         shipping, shipping_tax = Money(), Money()
+        discounts = add_up(line.get_discount(line.current) for line in self.lines)
         if not self.is_shipping_removed:
-            shipping = self.shipping.get_price_left(self.shipping_price - self.shipping_refunded)
+            shipping = self.shipping.get_price_left(self.shipping_net - self.shipping_refunded)
+            discounts += Money(self.shipping_discount, self.terms.convert(self.shipping_discount))
             shipping_tax = self.shipping.get_tax_left(self.shipping_tax - self.shipping_tax_refunded)
         subtotal = add_up(line.get_price(line.current) for line in self.lines)
         tax = add_up(line.get_tax(line.current) for line in self.lines) + shipping_tax
@@ -268,7 +276,7 @@ class OrderModel:
         if not self.terms.taxes_included:
             total += tax
         return {
-            "current_total_discounts": add_up(line.get_discount(line.current) for line in self.lines),
+            "current_total_discounts": discounts,
             "current_subtotal_price": subtotal,
             "current_total_tax": tax,
             "current_total_price": Money(max(total.shop, ZERO), max(total.shown, ZERO)),
@@ -305,7 +313,7 @@ class OrderModel:
         lines = [line.price_refund(count) for line, count in items]
         shipping_tax = self._get_refunded_shipping_tax(shipping)
         before = self.shipping_refunded, self.shipping_tax_refunded
-        part = self._take_shipping(self.shipping.get_price_left, self.shipping_price, before[0], shipping)
+        part = self._take_shipping(self.shipping.get_price_left, self.shipping_net, before[0], shipping)
         tax_part = self._take_shipping(self.shipping.get_tax_left, self.shipping_tax, before[1], shipping_tax)
         prices, taxes = add_up(price for price, _tax in lines) + part, add_up(tax for _price, tax in lines) + tax_part
         total = prices if self.terms.taxes_included else prices + taxes
@@ -324,11 +332,9 @@ class OrderModel:
         return Suggestion(lines, part, tax_part, total.shown, limit, amount, self.split(amount))
 
     def _get_refunded_shipping_tax(self, shipping: Decimal) -> Decimal:
-        if not self.shipping_price:
+        if not self.shipping_net:
             return self.shipping_tax - self.shipping_tax_refunded
-        upto = take_share(
-            self.shipping_tax, self.shipping_refunded + shipping, self.shipping_price, self.terms.currency
-        )
+        upto = take_share(self.shipping_tax, self.shipping_refunded + shipping, self.shipping_net, self.terms.currency)
         return max(upto - self.shipping_tax_refunded, ZERO)
 
     def _take_shipping(

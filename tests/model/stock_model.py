@@ -19,7 +19,7 @@ class StockModel:
 
     takes_stock: bool
     stock: Counter[tuple[int, int]]
-    variants: dict[int, int]
+    variants: dict[int, int | None]
     current: Counter[int] = field(default_factory=Counter)
     refundable: Counter[int] = field(default_factory=Counter)
     kept: Counter[int] = field(default_factory=Counter)
@@ -51,10 +51,11 @@ class StockModel:
         return "partial" if any(self.count_waiting(line) for line in lines) else "fulfilled"
 
     def add_stock(self, line: int, location: int, quantity: int) -> None:
-        if self.takes_stock:
-            self.stock[self.variants[line], location] += quantity
+        variant = self.variants[line]
+        if self.takes_stock and variant is not None:
+            self.stock[variant, location] += quantity
 
-    def order(self, line: int, variant: int, fulfillment_order: int, location: int, quantity: int) -> None:
+    def order(self, line: int, variant: int | None, fulfillment_order: int, location: int, quantity: int) -> None:
         """Add ordered items that were routed to a new or known fulfillment order."""
         self.variants[line] = variant
         self.current[line] += quantity

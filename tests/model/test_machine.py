@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.model.comparisons import Figures
+from tests.model.gift_card_machine import SalesMachine
 from tests.model.machine import ModelMachine
 from tests.support.api_client import ApiClient
 from tests.support.timing import scale_for_soak
@@ -25,17 +26,20 @@ COMMON: dict[str, Any] = {
 }
 SHORT = settings(max_examples=5, stateful_step_count=15, derandomize=True, **COMMON)
 LONG = settings(max_examples=scale_for_soak(120), stateful_step_count=40, derandomize=False, **COMMON)
+MACHINES = {"orders": ModelMachine, "sales": SalesMachine}
 SOAK_MARKS = [pytest.mark.soak, pytest.mark.timeout(0)]
 
 
 @pytest.mark.parametrize("how", [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=SOAK_MARKS)])
-def test_orders_over_rest_agree_with_a_model(api: ApiClient, in_shop: object, how: settings) -> None:
+@pytest.mark.parametrize("name", MACHINES)
+def test_shops_over_rest_agree_with_a_model(api: ApiClient, in_shop: object, how: settings, name: str) -> None:
     figures = Figures()
-    machine = type("Machine", (ModelMachine,), {"api": api, "shop": in_shop, "figures": figures})
+    machine = type("Machine", (MACHINES[name],), {"api": api, "shop": in_shop, "figures": figures})
 
     run_state_machine_as_test(machine, settings=how)
 
-    print(f"{figures.steps} steps, {figures.comparisons} comparisons, {len(figures.mismatches)} mismatches")  # noqa: T201
+    steps = f"{figures.steps.total()} steps {dict(figures.steps)}"
+    print(f"{steps}, {figures.comparisons} comparisons, {len(figures.mismatches)} mismatches")  # noqa: T201
     assert figures.mismatches == []
     if how is LONG:
         assert figures.comparisons >= scale_for_soak(50_000)
@@ -59,8 +63,9 @@ def test_models_import_nothing_of_the_product(path: Path) -> None:
     assert not [name for name in names if name.partition(".")[0] in {"apps", "backoffice", "django"}]
 
 
-@pytest.mark.parametrize("name", ["arithmetic.py", "order_model.py", "stock_model.py"])
+@pytest.mark.parametrize("name", ["arithmetic.py", *sorted(path.name for path in FOLDER.glob("*_model.py"))])
 def test_models_share_no_helpers_with_tests_of_the_product(name: str) -> None:
     names = find_imports(FOLDER / name)
 
-    assert {imported for imported in names if imported.startswith("tests.")} <= {"tests.model.arithmetic"}
+    own = {f"tests.model.{path.stem}" for path in FOLDER.glob("*_model.py")} | {"tests.model.arithmetic"}
+    assert {imported for imported in names if imported.startswith("tests.")} <= own

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 from apps.core.money import ZERO, calculate_portion, round_money, split_amount
 
@@ -16,8 +17,9 @@ class Row:
     remaining: Decimal
 
     @property
-    def unit_price(self) -> Decimal:
-        return self.net / self.quantity if self.quantity else ZERO
+    def unit_price(self) -> Fraction:
+        """Return the exact price of one unit, so that the prices of all units add up to ``net``."""
+        return Fraction(self.net) / self.quantity if self.quantity else Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +88,10 @@ def choose_bundle_units(
     A unit is either bought or discounted, never both. Items that are only entitled are discounted first, then the
     cheapest items. The last set may be incomplete: it discounts the entitled units that the cart has.
     """
-    weights = {index: rows[index].unit_price if bundle.amount is not None else Decimal(1) for index in prerequisite}
-    need = bundle.amount if bundle.amount is not None else Decimal(bundle.quantity or 1)
+    weights = {index: rows[index].unit_price if bundle.amount is not None else Fraction(1) for index in prerequisite}
+    need = Fraction(bundle.amount if bundle.amount is not None else bundle.quantity or 1)
     candidates = sorted(entitled, key=lambda index: (index in weights, rows[index].unit_price, index))
-    total = sum((weight * rows[index].quantity for index, weight in weights.items()), ZERO)
+    total = sum((weight * rows[index].quantity for index, weight in weights.items()), Fraction(0))
 
     def choose(count: int, sets: int) -> dict[int, int]:
         """Choose up to ``count`` units, so that the other units are enough for this number of sets."""

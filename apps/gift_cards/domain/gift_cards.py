@@ -117,7 +117,7 @@ def adjust_balance(
     if not amount:
         raise AdjustmentRefused(_NOT_ZERO)
     columns = {name: value for name, value in attrs.items() if name != "amount" and value is not None}
-    return change_balance(card, amount, _ADJUSTED, actor=actor, at=at, app=app, **columns)
+    return change_balance(card, amount, _ADJUSTED, actor=actor, at=at, app=app, **{"processed_at": at, **columns})
 
 
 def _check_value(value: Decimal | None, currency: str) -> Decimal:
