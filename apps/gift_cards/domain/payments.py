@@ -15,6 +15,7 @@ from apps.core.i18n.error_messages import INVALID, MUST_EXIST
 from apps.core.i18n.messages import define_message, define_text
 from apps.core.tenancy.actor_names import get_actor_id
 from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import ReadOnlyAttrs
 from apps.gift_cards.domain.ledger import change_balance
 from apps.gift_cards.models import GiftCard, GiftCardAdjustment
 from apps.orders.models import Transaction
@@ -23,6 +24,7 @@ GIFT_CARD = "gift_card"
 CARD_MEMBER = "gift_card_id"
 _CODE_MEMBER = "gift_card_code"
 _MAX_ID = 2**63 - 1
+_SCOPE = "write_gift_cards"
 _REDEEMED = define_message("gift_cards.redeemed", "Paid {amount} for order {order}, new balance {balance}")
 _RELEASED = define_message("gift_cards.released", "Released {amount} of order {order}, new balance {balance}")
 _NO_CODES = define_message(
@@ -46,6 +48,12 @@ class GiftCardPaymentRefused(DomainError):
 
 class GiftCardPayments:
     """The payment hook of ``apps.orders`` for the gateway ``gift_card``."""
+
+    def get_required_scope(self, attrs: ReadOnlyAttrs, /) -> str | None:
+        """Return the scope for transactions that name a card. Ids can be guessed, so they prove no right to pay."""
+        receipt = attrs.get("receipt")
+        names_card = isinstance(receipt, Mapping) and receipt.get(CARD_MEMBER) not in (None, "")
+        return _SCOPE if names_card else None
 
     def lock(self, transactions: Sequence[Transaction], /) -> None:
         """Lock the cards in the receipts, and the cards of authorizations among the transactions or their parents.
