@@ -5,6 +5,8 @@ from typing import cast
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
@@ -25,9 +27,11 @@ from apps.gift_cards.admin.changelist import GiftCardList
 from apps.gift_cards.admin.columns import STATE_KINDS
 from apps.gift_cards.admin.forms import AdjustForm, GiftCardForm, IssueForm
 from apps.gift_cards.admin.ledger import build_ledger
+from apps.gift_cards.admin.order_payment import PERMISSION, confirm_payment, load_payment
 from apps.gift_cards.admin.report import gift_card_report_page
 from apps.gift_cards.domain import codes, delivery, gift_cards
 from apps.gift_cards.models import GiftCard
+from apps.orders.models import Order
 
 VIEW, ADD, CHANGE = (f"gift_cards.{verb}_giftcard" for verb in ("view", "add", "change"))
 _MAX_EVENTS = 50
@@ -138,6 +142,21 @@ class GiftCardAdmin(GiftCardList):
     @extra_view("report/file/", name="report_file")
     def report_file_view(self, request: HttpRequest) -> HttpResponse:
         return gift_card_report_page.render_file(request)
+
+    @extra_view("of/<int:order_id>/", PERMISSION, keyed=True)
+    def pay_view(self, request: HttpRequest, order_id: int) -> HttpResponse:
+        """Show the form for the code, then the amount, and pay the order once the amount is confirmed."""
+        order = get_object_or_404(Order.objects.all(), pk=order_id)
+        by = self.event_kwargs(request)
+        payment = load_payment(request, order, at=by["at"])
+        if request.POST.get("step") == "pay" and (message := confirm_payment(request, payment, **by)):
+            self.message_user(request, message, messages.SUCCESS)
+            return HttpResponseRedirect(reverse("admin:orders_order_change", args=[order.pk]))
+        title = _("Pay order {order} with a gift card").format(order=order)
+        response = self.page(request, "panel/gift_cards/pay.html", title, original=order, payment=payment)
+        # The page can contain a code.
+        add_never_cache_headers(response)
+        return response
 
     @row_view("adjust/", CHANGE, keyed=True)
     def adjust_view(self, request: HttpRequest, card: GiftCard) -> HttpResponse:
