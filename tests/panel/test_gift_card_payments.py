@@ -75,11 +75,11 @@ def submit(panel: Panel, page: Response, step: str, **values: object) -> Respons
     return panel.http.post(page.request["PATH_INFO"], data)
 
 
-def get_payments(order: Order) -> list[tuple[str, str, Decimal]]:
+def get_payments(order: Order) -> list[tuple[str, str, Any]]:
     return list(order.transactions.order_by("pk").values_list("kind", "gateway", "amount"))
 
 
-def get_balance(card: GiftCard) -> Decimal:
+def get_balance(card: GiftCard) -> Any:
     return GiftCard.objects.values_list("balance", flat=True).get(pk=card.pk)
 
 

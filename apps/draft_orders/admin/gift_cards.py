@@ -85,7 +85,10 @@ class GiftCardEntry:
         if self.entered is None:
             return []
         amount = self._get_amount(draft)
-        rows = [(_("Gift card {name}").format(name=self.entered.name), -amount), (_("Balance due"), draft.total_price - amount)]
+        rows = [
+            (_("Gift card {name}").format(name=self.entered.name), -amount),
+            (_("Balance due"), draft.total_price - amount),
+        ]
         return [(label, formats.format_money(value, draft.currency)) for label, value in rows]
 
     def _get_amount(self, draft: DraftOrder) -> Decimal:
