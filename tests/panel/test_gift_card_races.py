@@ -45,7 +45,7 @@ def test_two_staff_members_pay_with_the_same_card_once(shop: Shop, admin_client_
 
     assert sorted(response.status_code for response in outcomes) == [200, 200, 200, 302]
     card.refresh_from_db()
-    assert (card.balance, Transaction.objects.count()) == (0, 1)
+    assert (card.balance, Transaction.objects.count()) == (Decimal(0), 1)
     for response in outcomes:
         if response.status_code == 200:
             payment = response.context["payment"]

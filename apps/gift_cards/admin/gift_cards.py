@@ -1,5 +1,6 @@
 """The panel pages of gift cards: the page of a card, and the pages that issue, adjust and disable cards."""
 
+from datetime import datetime
 from typing import cast
 
 from django.contrib import admin, messages
@@ -56,7 +57,7 @@ class GiftCardAdmin(GiftCardList):
         return ((None, {"fields": fields}),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[GiftCard]:
-        return super().get_queryset(request).select_related("customer")
+        return super().get_queryset(request).select_related("customer", "recipient")
 
     def render_change_form(
         self, request: HttpRequest, context: Context, *args: object, **kwargs: object
@@ -71,6 +72,7 @@ class GiftCardAdmin(GiftCardList):
                 (_("Initial value"), self.value_label(card)),
                 (_("Expires on"), formats.format_date(card.expires_on, "j M Y") if card.expires_on else "–"),
             ],
+            "send_time": _format_time(card.send_at),
             "ledger": build_ledger(card),
             "show_save_and_add_another": False,
             "may_adjust": card.disabled_at is None and has_permission(request, CHANGE),
@@ -116,8 +118,7 @@ class GiftCardAdmin(GiftCardList):
 
     def _issue(self, request: HttpRequest, form: IssueForm) -> HttpResponse:
         """Issue a card. Like a new token, the code is only in this response, which is never stored."""
-        is_sent = bool(form.cleaned_data.get("sends_email"))
-        card, code = delivery.issue_gift_card(form.attrs, sends_email=is_sent, app=None, **self.event_kwargs(request))
+        card, code = delivery.issue_gift_card(form.attrs, app=None, **self.event_kwargs(request))
         url = self.url("change", card.pk)
         response = self.page(
             request,
@@ -126,7 +127,9 @@ class GiftCardAdmin(GiftCardList):
             original=card,
             code=codes.format_code(code),
             value=self.value_label(card),
-            is_sent=is_sent,
+            shop_name=self.shop(request).name,
+            expires_on=formats.format_date(card.expires_on, "j M Y") if card.expires_on else "",
+            send_time=_format_time(card.send_at),
             card_url=url,
         )
         response.status_code = 201
@@ -198,3 +201,7 @@ class GiftCardAdmin(GiftCardList):
             original=card,
             balance=self.balance_label(card),
         )
+
+
+def _format_time(moment: datetime | None) -> str:
+    return formats.format_date(moment, "j M Y, H:i") if moment else ""
