@@ -214,7 +214,7 @@ def test_a_reference_to_a_card_works_only_for_its_user(
     assert get_balance(card) == 30
 
 
-def test_only_staff_who_may_edit_orders_pay(admin_client_with: PanelWith, shop: Shop, card: GiftCard) -> None:
+def test_staff_who_may_not_edit_orders_cannot_pay(admin_client_with: PanelWith, shop: Shop, card: GiftCard) -> None:
     reader, order = admin_client_with("orders", "gift_cards"), make_order(shop)
 
     assert reader.get(PAY, order.pk).status_code == 403

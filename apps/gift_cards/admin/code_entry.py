@@ -29,7 +29,7 @@ _MAX_AGE = 12 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class EnteredCard:
-    """A card whose code was entered. ``balance`` is the balance that the user saw."""
+    """A card that was found by its code. ``balance`` is the balance that the user saw."""
 
     card: GiftCard
     balance: Decimal
