@@ -10,7 +10,7 @@ for name, label in {
     gift_cards.UPDATED: gettext_noop("Gift card changed"),
     gift_cards.DISABLED: gettext_noop("Gift card disabled"),
     ledger.ADJUSTED: gettext_noop("Gift card balance adjusted"),
-    delivery.SENT: gettext_noop("Code sent to the customer by email"),
+    delivery.SENT: gettext_noop("Code sent to the recipient by email"),
     delivery.NOT_SENT: gettext_noop("The email with the code could not be sent"),
 }.items():
     topics.add(Topic(name=name, render=lambda row, version: {"id": row.pk}, label=label))

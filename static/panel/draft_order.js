@@ -71,7 +71,7 @@
       const target = stayed && document.getElementById(answer.page.querySelector("[autofocus]")?.id);
       if (!target) return;
       target.focus();
-      if (target.getAttribute("aria-invalid") && target.value === (values.code ?? values.term)) target.select();
+      if (target.getAttribute("aria-invalid") && target.value === (values.code ?? values.term ?? values.gift_card_code)) target.select();
     } catch {
       fail();
       Object.entries(values).forEach(([name, text]) => {

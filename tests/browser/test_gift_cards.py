@@ -10,7 +10,10 @@ from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.gift_cards.domain import codes
 from apps.gift_cards.models import GiftCard
+from apps.orders.models import Order
 from tests.support.browser.pages import BrowserPage
+from tests.support.factories.gift_cards import make_gift_card
+from tests.support.factories.orders import make_order
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -20,9 +23,9 @@ def test_a_card_is_issued_shown_once_adjusted_and_disabled(window: BrowserPage, 
     page.get_by_role("link", name="Add gift card").last.click()
     page.get_by_label("Value (USD)").fill("50")
     page.get_by_role("button", name="Issue gift card").click()
-    expect(page.get_by_text("Copy the code now.")).to_be_visible()
+    expect(page.get_by_text("Copy or print the code now.")).to_be_visible()
     code = page.get_by_label("Code", exact=True).input_value()
-    page.get_by_role("link", name="I have copied the code").click()
+    page.get_by_role("link", name="I have saved the code").click()
     page.wait_for_url(re.compile("/change/"))
 
     with shop_scope(committed_shop):
@@ -44,4 +47,55 @@ def test_a_card_is_issued_shown_once_adjusted_and_disabled(window: BrowserPage, 
     with shop_scope(committed_shop):
         card.refresh_from_db()
     assert (card.balance, card.disabled_at is not None) == (Decimal("37.50"), True)
+    assert window.problems == []
+
+
+def test_an_order_is_paid_by_code(window: BrowserPage, committed_shop: Shop, axe: None) -> None:
+    with shop_scope(committed_shop):
+        order, card = make_order(committed_shop), make_gift_card("15.00", code="browser2345")
+    page = window.go("orders_order_change", order.pk)
+    page.locator("summary").get_by_text("More").first.click()
+    page.get_by_role("link", name="Pay with gift card…").click()
+
+    page.get_by_label("Gift card code").fill("wrong23456")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("No gift card of this shop has this code.")).to_be_visible()
+    assert window.barriers() == []
+    page.get_by_label("Gift card code").fill("BROW-SER2-345")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("•••• 2345")).to_be_visible()
+    assert window.barriers() == []
+    page.get_by_role("button", name="Pay 15.00 USD").click()
+
+    expect(page.get_by_text("15.00 USD was paid with the gift card •••• 2345.")).to_be_visible()
+    with shop_scope(committed_shop):
+        card.refresh_from_db()
+        assert (card.balance, order.transactions.get().gateway) == (Decimal(0), "gift_card")
+    assert window.problems == []
+
+
+def test_a_new_order_is_paid_by_code_with_the_keyboard(window: BrowserPage, committed_shop: Shop, axe: None) -> None:
+    with shop_scope(committed_shop):
+        card = make_gift_card("15.00", code="browser2345")
+    page = window.go("draft_orders_draftorder_add")
+    page.get_by_role("button", name="Add custom item").click()
+    page.get_by_label("Title").fill("Vase")
+    page.get_by_label("Price per item").fill("40")
+    field = page.get_by_label("Gift card code")
+    field.fill("wrong23456")
+    field.press("Enter")
+    expect(page.get_by_text("No gift card of this shop has this code.")).to_be_visible()
+    expect(field).to_be_focused()
+    page.keyboard.type("browser2345")
+    page.keyboard.press("Enter")
+    totals = page.locator("#draft-totals")
+    expect(page.locator("#entered-gift-card")).to_be_focused()
+    expect(totals.get_by_text("25.00 USD")).to_be_visible()
+    assert window.barriers() == []
+    page.get_by_role("button", name="Create order, payment due later").click()
+    page.wait_for_url("**/orders/order/**")
+
+    with shop_scope(committed_shop):
+        card.refresh_from_db()
+        assert (card.balance, Order.objects.get().financial_status) == (Decimal(0), "partially_paid")
     assert window.problems == []

@@ -87,10 +87,30 @@ def test_the_invoice_page_shows_the_state(client: Client) -> None:
     assert "/orders/" in pending
 
 
-def test_a_paid_invoice_says_so(client: Client) -> None:
+def test_a_paid_invoice_says_so(client: Client, in_shop: Shop) -> None:
+    Shop.objects.filter(pk=in_shop.pk).update(payment_instructions="Pay by bank transfer")
     draft = complete(make_draft_order())
 
-    assert "Paid. Thank you for your order." in client.get(get_path(draft)).content.decode()
+    text = client.get(get_path(draft)).content.decode()
+    assert "Paid. Thank you for your order." in text
+    assert "bank transfer" not in text
+
+
+def test_an_invoice_says_how_to_pay(client: Client, in_shop: Shop) -> None:
+    draft, default = make_draft_order(email="ada@example.com"), "To pay, reply to the email with this invoice"
+    assert default in client.get(get_path(draft)).content.decode()
+
+    in_shop.payment_instructions = "Transfer the total to:\nDE02 1203 <Main & Co>"
+    in_shop.save()
+    send_invoice(draft, {}, actor="system", at=timezone.now())
+    jobs.run_job(Job.objects.get(task="draft_orders.send_invoice").key)
+
+    assert "Transfer the total to:\nDE02 1203 <Main & Co>\n" in str(mail.outbox[0].body)
+    text = client.get(get_path(draft)).content.decode()
+    assert "Transfer the total to:<br>DE02 1203 &lt;Main &amp; Co&gt;" in text
+    assert default not in text + str(mail.outbox[0].body)
+    complete(draft, payment_pending=True)
+    assert "Transfer the total to:" in client.get(get_path(draft)).content.decode()
 
 
 def test_an_invoice_page_needs_its_own_link(client: Client, settings: LazySettings) -> None:

@@ -3,9 +3,12 @@ from decimal import Decimal
 
 import pytest
 from django.conf import LazySettings
+from django.core import mail
 from django.utils import timezone
 
 from apps.core.events.models import Event
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
 from apps.customers.domain import merge, personal_data
 from apps.customers.models import Customer
@@ -237,3 +240,72 @@ def test_merged_customers_keep_their_cards(shop: Shop) -> None:
     card.refresh_from_db()
     assert card.customer_id == kept.pk
     assert not Customer.objects.filter(pk=other.pk).exists()
+
+
+def test_apps_send_the_code_to_a_recipient(api: ApiClient) -> None:
+    recipient, at = make_customer(first_name="Ada", email="ada@example.com"), timezone.now() + timedelta(days=10)
+
+    now = create(api, recipient_id=recipient.pk, message="Enjoy")
+    later = create(api, recipient_id=recipient.pk, send_on=at.isoformat())
+    past = create(api, recipient_id=recipient.pk, send_on="2021-07-01")
+    unsent = create(api, message="Happy Birthday!", send_on=at.isoformat())
+
+    jobs = {job.arguments["card_id"]: job for job in Job.objects.filter(task="gift_cards.send_code")}
+    assert set(jobs) == {now["id"], later["id"], past["id"]}
+    assert abs(jobs[later["id"]].due_at - at) < timedelta(seconds=1)
+    assert all(jobs[row["id"]].due_at < timezone.now() + timedelta(minutes=1) for row in (now, past))
+    assert GiftCard.objects.get(pk=unsent["id"]).message == ""
+    for _ in range(2):
+        queue.run_job(jobs[now["id"]].key)
+    [message] = mail.outbox
+    assert message.to == ["ada@example.com"]
+    assert "Enjoy" in message.body
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "message"),
+    [
+        ({"recipient_id": 1}, "recipient_id", "must exist"),
+        ({"recipient_id": "Ada"}, "recipient_id", "is invalid"),
+        ({"message": "x" * 1001}, "message", "is too long (maximum is 1000 characters)"),
+        ({"send_on": "soon"}, "send_on", "is invalid"),
+        ({"send_on": "2199-01-01"}, "send_on", "must be within 90 days"),
+    ],
+)
+def test_an_email_that_cannot_be_sent_creates_no_card(
+    api: ApiClient, fields: JsonObject, field: str, message: str
+) -> None:
+    recipient = make_customer(email="ada@example.com")
+
+    values = {"initial_value": "5.00", "recipient_id": recipient.pk, **fields}
+    response = api.post("gift_cards.json", {"gift_card": values})
+
+    assert response.status_code == 422
+    assert list(get_errors(response)) == [field]
+    assert message in get_errors(response)[field][0]
+    assert not GiftCard.objects.exists()
+
+
+def test_a_recipient_needs_an_email_address(api: ApiClient) -> None:
+    recipient = make_customer(first_name="Ada", email="")
+
+    response = api.post("gift_cards.json", {"gift_card": {"initial_value": "5.00", "recipient_id": recipient.pk}})
+
+    assert get_errors(response) == {"recipient_id": ["must be a customer with an email address"]}
+
+
+def test_data_about_the_recipient_is_exported_erased_and_merged(api: ApiClient, shop: Shop) -> None:
+    kept, recipient = make_customer(email="bo@example.com"), make_customer(email="ada@example.com")
+    card_id = create(api, recipient_id=recipient.pk, message="Dear Ada")["id"]
+    merge.merge_customers(kept, recipient, {}, actor="system", at=timezone.now())
+    assert GiftCard.objects.get().recipient_id == kept.pk
+
+    exported: Json = personal_data.collect_data(kept)["gift_cards"]
+    personal_data.redact_customer(kept, actor="system", at=timezone.now())
+    job = Job.objects.get(task="gift_cards.send_code")
+    queue.run_job(job.key)
+
+    assert [row["message"] for row in exported] == ["Dear Ada"]
+    assert GiftCard.objects.get(pk=card_id).message == ""
+    assert "Dear Ada" not in "".join(str(row) for row in Event.objects.values())
+    assert mail.outbox == []

@@ -21,7 +21,7 @@ from apps.orders.domain import payments
 from apps.orders.models import Order, Transaction
 from apps.refunds.domain import gateway_reconciliation
 from apps.refunds.domain.gateways import GatewayCall, GatewayResult, GatewayUnreachable, Status
-from tests.support.api_client import ApiClient, Response, get_errors
+from tests.support.api_client import ApiClient, ClientWith, Response, get_errors
 from tests.support.factories import make_shop
 from tests.support.factories.gift_cards import make_gift_card
 from tests.support.factories.orders import make_order
@@ -104,6 +104,24 @@ def test_a_card_pays_an_order_in_full(api: ApiClient) -> None:
     event = Event.objects.filter(topic="gift_cards/adjust").get()
     assert event.message == "Paid 100.00 USD for order #1001, new balance 50.00 USD"
     assert is_consistent()
+
+
+def test_apps_need_access_to_gift_cards_to_pay_with_a_card(client_with: ClientWith) -> None:
+    card, without = make_gift_card(), client_with("write_orders", "read_gift_cards")
+    order = post_order(without, financial_status="pending")
+    values = build_payment(card, "100.00")
+
+    for response in (send_order(without, values), send_transaction(without, order, values)):
+        assert response.status_code == 403
+        expected = "[API] This action requires merchant approval for write_gift_cards scope."
+        assert response.json() == {"errors": expected}
+    assert (get_balance(card), Order.objects.count(), Transaction.objects.count()) == (100, 1, 0)
+
+    # A payment that names no card is only a record.
+    assert send_transaction(without, order, {**values, "amount": "1.00", "receipt": {}}).status_code == 201
+    full = client_with("write_orders", "write_gift_cards")
+    assert send_transaction(full, order, {**values, "amount": "99.00"}).status_code == 201
+    assert get_balance(card) == 1
 
 
 def test_two_cards_and_another_gateway_pay_an_order(api: ApiClient) -> None:

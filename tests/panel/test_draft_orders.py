@@ -393,3 +393,16 @@ def test_staff_without_the_permission_see_no_drafts(admin_client_with: PanelWith
     pages = [staff.get("orders_order_changelist"), staff.get("orders_order_change", order.pk)]
 
     assert not any("draft_orders" in page.content.decode() for page in pages)
+
+
+def test_the_timeline_of_a_completed_draft_links_to_the_order(panel: Panel, admin_client_with: PanelWith) -> None:
+    draft = complete(make_draft_order())
+    assert draft.order
+    url = panel.url("orders_order_change", draft.order.pk)
+
+    timeline = panel.get(CHANGE, draft.pk).content.decode().partition('id="timeline"')[2]
+    assert f'<ins><a href="{url}">{draft.order.name}</a></ins>' in timeline
+    assert f"<ins>{draft.order.pk}</ins>" not in timeline
+    without_orders = admin_client_with("draft_orders")
+    timeline = without_orders.get(CHANGE, draft.pk).content.decode().partition('id="timeline"')[2]
+    assert f"<ins>{draft.order.name}</ins>" in timeline

@@ -130,7 +130,12 @@ def test_a_card_is_issued_shown_once_adjusted_and_disabled(panel: Panel) -> None
         ({"expires_on": str(YESTERDAY - timedelta(days=1))}, "Must not be in the past."),
         ({"expires_on": "soon"}, "Enter a valid date."),
         ({"customer_email": "nobody@example.com"}, "No customer has this email address. Add the customer first."),
-        ({"sends_email": "on"}, "Needs a customer with an email address."),
+        ({"sends_email": "on"}, "Enter the email address of a customer."),
+        ({"recipient_email": "nobody@example.com"}, "No customer has this email address. Add the customer first."),
+        (
+            {"message": "Happy birthday"},
+            "Select this option, or clear the recipient, the message and the date of the email.",
+        ),
     ],
 )
 def test_invalid_values_are_explained_and_issue_nothing(panel: Panel, typed: dict[str, str], error: str) -> None:
@@ -307,7 +312,7 @@ def test_the_email_has_the_code_and_the_database_does_not(panel: Panel, shop: Sh
     assert "Geschenkgutschein" in message.subject
     card = GiftCard.objects.get()
     assert (job.state, job.arguments) == ("done", {"card_id": card.pk})
-    assert "Code sent to the customer by email" in panel.get(CARD, card.pk).content.decode()
+    assert "Code sent to the recipient by email" in panel.get(CARD, card.pk).content.decode()
     queue.retry_job(job)
     assert len(mail.outbox) == 1
 
@@ -341,3 +346,50 @@ def test_cards_without_recipient_or_disabled_cards_send_nothing(panel: Panel, sh
     job = run_job()
 
     assert (job.state, job.arguments, mail.outbox) == ("done", {"card_id": card.pk}, [])
+
+
+def test_a_card_is_sent_to_another_customer_on_a_day(panel: Panel, shop: Shop) -> None:
+    Shop.objects.filter(pk=shop.pk).update(timezone="Europe/Berlin")
+    make_customer(first_name="Ada", email="ada@example.com")
+    recipient = make_customer(first_name="Bo", email="bo@example.com")
+    day = timezone.now().date() + timedelta(days=30)
+    typed = {
+        "initial_value": "25.00",
+        "customer_email": "ada@example.com",
+        "sends_email": "on",
+        "recipient_email": "bo@example.com",
+        "message": "Happy <birthday>!\nAda",
+    }
+
+    late = panel.forge(ISSUE, **typed, send_on=str(day + timedelta(days=61)))
+    assert read_errors(late) == ["Must be within 90 days."]
+    expired = panel.forge(ISSUE, **typed, send_on=str(day), expires_on=TOMORROW)
+    assert read_errors(expired) == ["Must not be after the expiry date."]
+    assert not GiftCard.objects.exists()
+    response = panel.forge(ISSUE, **typed, send_on=str(day))
+
+    code, card = read_code(response), GiftCard.objects.get()
+    assert "The code will be sent to bo@example.com on" in response.content.decode()
+    assert (card.recipient, card.message) == (recipient, "Happy <birthday>!\nAda")
+    local = Job.objects.get(task="gift_cards.send_code").due_at.astimezone(Shop.objects.get(pk=shop.pk).tzinfo)
+    assert (local.date(), local.hour, local.minute) == (day, 8, 0)
+    shown = panel.get(CARD, card.pk).content.decode()
+    assert all(text in shown for text in ("Recipient", "Bo", "Email scheduled for", "Happy &lt;birthday&gt;!"))
+    assert [*find_text(codes.normalize_code(code))] == []
+
+    run_job()
+    assert mail.outbox == []
+    Job.objects.update(due_at=timezone.now())
+    for _ in range(2):
+        run_job()
+
+    [message] = mail.outbox
+    assert message.to == ["bo@example.com"]
+    assert all(text in message.body for text in ("Hello Bo,", "Happy <birthday>!\nAda", code))
+
+
+def test_the_new_code_can_be_copied_and_printed(panel: Panel) -> None:
+    page = panel.forge(ISSUE, initial_value="5.00").content.decode()
+
+    assert 'data-copy="code"' in page
+    assert "data-print" in page.partition("bo-printed")[2]

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from apps.core.admin.display.changes import RowLink
 from apps.core.admin.forms.error_display import add_domain_errors, format_errors
 from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
 from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT
@@ -24,8 +25,10 @@ from apps.core.events.timelines import describe_event
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.permissions import allow, grants
 from apps.customers.admin.forms import InviteForm
+from apps.draft_orders.admin import gift_cards
 from apps.draft_orders.admin.changelist import DraftOrderList
 from apps.draft_orders.admin.forms import get_form_data
+from apps.draft_orders.admin.gift_cards import GiftCardEntry
 from apps.draft_orders.admin.page_state import PageState, describe_totals, format_amount, get_empty_data
 from apps.draft_orders.domain import draft_orders, invoices
 from apps.draft_orders.domain.completion import complete_draft_order
@@ -42,7 +45,12 @@ VIEW, ADD, CHANGE = (f"draft_orders.{verb}_draftorder" for verb in ("view", "add
 SAVE, SEND, PAID, PENDING = "save", "send", "paid", "pending"
 STEPS = (SAVE, SEND, PAID, PENDING)
 # The buttons that change the form's values.
-CHANGES = ("add", "remove", "custom", "choose", "unchoose")
+CHANGES = ("add", "remove", "custom", "choose", "unchoose", gift_cards.REMOVE)
+# The steps that look up what was typed into a search field, by field.
+SEARCHES = {"code": "find", "term": "find_customer", gift_cards.CODE: gift_cards.STEP}
+_CARD_NOT_SAVED = gettext_lazy(
+    "The gift card was not charged and is not saved with the draft. Enter its code again when you create the order."
+)
 _NOT_ENTERED = gettext_lazy(
     "Nothing was saved yet, because a search field had text. Check the page, then try again, or clear the field."
 )
@@ -104,34 +112,41 @@ class DraftOrderAdmin(DraftOrderList):
     def _edit(self, request: HttpRequest, draft: DraftOrder | None) -> HttpResponse:
         if request.method != "POST":
             data = get_form_data(draft, draft_orders.get_lines(draft)) if draft else get_empty_data()
-            return self._render_form(request, PageState(data, draft))
+            return self._render_form(request, PageState(data, draft), GiftCardEntry(request))
         return cast("HttpResponse", submit_once_or_redirect(request, lambda: self._submit(request, draft)))
 
     def _submit(self, request: HttpRequest, draft: DraftOrder | None) -> HttpResponse:
         data, is_part = request.POST, "part" in request.POST
         step = data.get("step", "" if any(name in data for name in CHANGES) else SAVE)
         is_saving = step in STEPS and not is_part
-        state = PageState(data, draft, is_saving=is_saving)
-        # A text that was typed but not entered may be a product or customer that would be missing.
-        if is_saving and (data.get("code", "").strip() or data.get("term", "").strip()):
+        state, card = PageState(data, draft, is_saving=is_saving), GiftCardEntry.load(request, data)
+        # A text that was typed but not entered may be a product, customer or gift card that would be missing.
+        not_entered = next((name for name in SEARCHES if data.get(name, "").strip()), "") if is_saving else ""
+        if not_entered:
             state = PageState(data, draft)
-            state.data["step"] = "find" if data.get("code", "").strip() else "find_customer"
+            step = state.data["step"] = SEARCHES[not_entered]
             self.message_user(request, _NOT_ENTERED, messages.WARNING)
             is_saving = False
         if not is_saving:
             state.run_step()
+            if step == gift_cards.STEP or (step == "find" and card.code and not (state.code or state.term)):
+                state.focus = gift_cards.CODE
+                card.check_code(at=timezone.now())
+        elif card.errors:
+            state.errors += card.errors
         elif state.is_valid:
             try:
-                return HttpResponseRedirect(self._save(request, state, step))
+                return HttpResponseRedirect(self._save(request, state, card, step))
             except DomainError as error:
                 state.add_error(error, state.lines)
+                card.reload(at=timezone.now())
                 if isinstance(error, DraftChanged) and draft:
                     # Saving again overwrites the other changes.
                     state.data["seen_version"] = str(draft.version)
-        return self._render_form(request, state, is_part=is_part)
+        return self._render_form(request, state, card, is_part=is_part)
 
     @transaction.atomic
-    def _save(self, request: HttpRequest, state: PageState, step: str) -> str:
+    def _save(self, request: HttpRequest, state: PageState, card: GiftCardEntry, step: str) -> str:
         """Save a valid form, run the step, and return the URL of the next page."""
         by, values = self.event_kwargs(request), state.form.values
         draft = draft_orders.lock_draft_order(state.draft) if state.draft else None
@@ -148,12 +163,15 @@ class DraftOrderAdmin(DraftOrderList):
         else:
             draft = draft_orders.create_draft_order(values, lines, **by)
         if step in (PAID, PENDING):
-            draft = complete_draft_order(draft, payment_pending=step == PENDING, **by)
+            payments = card.build_payments(draft, at=by["at"])
+            draft = complete_draft_order(draft, payments=payments, payment_pending=step == PENDING, **by)
             assert draft.order
             text = _("Order {order} was created from draft {name}.").format(order=draft.order, name=draft)
             self.message_user(request, text, messages.SUCCESS)
             return self._get_order_url(request, draft)
         self.message_user(request, _("Draft {name} saved.").format(name=draft), messages.SUCCESS)
+        if card.entered:
+            self.message_user(request, _CARD_NOT_SAVED, messages.WARNING)
         return self.url("invoice" if step == SEND else "change", draft.pk)
 
     def _get_order_url(self, request: HttpRequest, draft: DraftOrder) -> str:
@@ -162,7 +180,9 @@ class DraftOrderAdmin(DraftOrderList):
             return reverse("admin:orders_order_change", args=[draft.order_id])
         return self.url("change", draft.pk)
 
-    def _render_form(self, request: HttpRequest, state: PageState, *, is_part: bool = False) -> HttpResponse:
+    def _render_form(
+        self, request: HttpRequest, state: PageState, card: GiftCardEntry, *, is_part: bool = False
+    ) -> HttpResponse:
         draft = state.draft
         state.calculate(at=timezone.now())
         preview = state.preview[0] if state.preview else None
@@ -173,6 +193,9 @@ class DraftOrderAdmin(DraftOrderList):
             "currency": self.shop(request).currency,
             "totals": describe_totals(preview) if preview else [],
             "total": format_amount(preview, preview.total_price) if preview else "",
+            "gift_card": card,
+            "gift_card_focus": state.focus == gift_cards.CODE,
+            "card_payment": card.describe_payment(preview) if preview else [],
             "contact": [state.form[name] for name in ("first_name", "last_name", "email", "phone")],
             "address": format_address(state.form.cleaned_data.get("shipping_address") or {}),
         }
@@ -207,10 +230,19 @@ class DraftOrderAdmin(DraftOrderList):
             "original": draft,
             "stored_total": format_amount(draft, draft.total_price),
             "order_url": self._get_order_url(request, draft) if draft.order_id else "",
-            "timeline": _get_timeline(draft),
+            "timeline": self._get_timeline(request, draft),
             "may_add": has_permission(request, ADD),
             "may_delete": self.has_delete_permission(request, draft),
         }
+
+    def _get_timeline(self, request: HttpRequest, draft: DraftOrder) -> list[TimelineItem]:
+        rows = Event.rows().filter(subject_type="draft_orders.draftorder", subject_id=draft.pk)
+        events = rows.order_by("-id").defer("payload")[:MAX_EVENTS]
+        entries = [(event, describe_event(event)) for event in events]
+        if draft.order_id is None:
+            return describe_timeline(entries)
+        url = self._get_order_url(request, draft) if has_permission(request, "orders.view_order") else ""
+        return describe_timeline(entries, links={("order_id", draft.order_id): RowLink(str(draft.order), url)})
 
     @row_view("invoice/", CHANGE, keyed=True)
     def invoice_view(self, request: HttpRequest, draft: DraftOrder) -> HttpResponse:
@@ -270,12 +302,6 @@ class DraftOrderAdmin(DraftOrderList):
     def _open_copy(self, request: HttpRequest, copy: DraftOrder, text: str, name: str) -> HttpResponse:
         self.message_user(request, text.format(name=name), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", copy.pk))
-
-
-def _get_timeline(draft: DraftOrder) -> list[TimelineItem]:
-    rows = Event.rows().filter(subject_type="draft_orders.draftorder", subject_id=draft.pk)
-    events = rows.order_by("-id").defer("payload")[:MAX_EVENTS]
-    return describe_timeline([(event, describe_event(event)) for event in events])
 
 
 def _get_facts(draft: DraftOrder) -> list[tuple[str, str]]:

@@ -75,6 +75,12 @@ def get_default_subject(draft: DraftOrder) -> str:
         return gettext("Invoice {name} from {shop}").format(name=draft.name, shop=" ".join(shop.name.split()))[:255]
 
 
+def get_payment_instructions() -> str:
+    """Return the shop's text about how to pay an invoice, or a default in the active language."""
+    default = gettext("To pay, reply to the email with this invoice or contact the shop.")
+    return get_current_shop().payment_instructions.strip() or default
+
+
 def mark_sent(invoice: DraftOrderInvoice) -> None:
     DraftOrderInvoice.objects.filter(pk=invoice.pk).update(sent_at=timezone.now())
 
@@ -101,6 +107,7 @@ def get_invoice_context(draft: DraftOrder) -> Attrs:
         "sums": format_totals(order, in_presentment=True)[:-1],
         "shipping": ", ".join(row.title for row in calculated.shipping),
         "is_paid": completed_order is not None and completed_order.financial_status == Order.FinancialStatus.PAID,
+        "payment_instructions": get_payment_instructions(),
         "invoice_url": get_invoice_url(draft.shop_id, draft.invoice_key),
         "status_url": get_status_page_url(draft.shop_id, completed_order.token) if completed_order else "",
     }

@@ -1,5 +1,6 @@
 """The forms to issue gift cards, to edit them and to adjust their balances."""
 
+from datetime import datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -17,8 +18,12 @@ from apps.customers.domain.lookup import find_all_by_contacts, get_contact_keys
 from apps.customers.models import Customer
 from apps.gift_cards.domain import codes
 from apps.gift_cards.models import GiftCard
+from apps.gift_cards.models.gift_cards import MAX_MESSAGE
 
+# When emails are sent that are scheduled for a day.
+SEND_TIME = time(8)
 _INPUT = {"class": "bo-input"}
+_EXPIRY_LABEL = gettext_lazy("Expiry date")
 _EXPIRY_HELP = gettext_lazy("The card is valid until the end of this day. Leave blank for a card that does not expire.")
 _NOTE_HELP = gettext_lazy("Only staff see the note.")
 _CUSTOMER_LABEL = gettext_lazy("Customer's email address")
@@ -34,11 +39,11 @@ def find_customer(email: str) -> Customer | None:
     return matches[0].by_email
 
 
-def _create_date_field(**attrs: str) -> forms.DateField:
+def _create_date_field(*, label: Any = _EXPIRY_LABEL, help_text: Any = _EXPIRY_HELP, **attrs: str) -> forms.DateField:
     return forms.DateField(
-        label=gettext_lazy("Expiry date"),
+        label=label,
         required=False,
-        help_text=_EXPIRY_HELP,
+        help_text=help_text,
         input_formats=["%Y-%m-%d"],
         widget=forms.DateInput(attrs={"type": "date", **attrs}, format="%Y-%m-%d"),
     )
@@ -91,7 +96,7 @@ class _ServiceForm(forms.Form):
 class IssueForm(_ServiceForm):
     """The form for a new card. ``customer`` is the customer that the link to the form named, if any."""
 
-    field_names = {"customer_id": "customer_email"}
+    field_names = {"customer_id": "customer_email", "recipient_id": "recipient_email"}
 
     initial_value = _create_amount_field(gettext_lazy("Value"))
     customer_email = forms.EmailField(
@@ -100,7 +105,24 @@ class IssueForm(_ServiceForm):
         widget=forms.EmailInput(attrs=_INPUT),
         help_text=gettext_lazy("Leave blank for a card without a customer. The customer can't be changed later."),
     )
-    sends_email = forms.BooleanField(label=gettext_lazy("Send the code to the customer by email"), required=False)
+    sends_email = forms.BooleanField(label=gettext_lazy("Send the code by email"), required=False)
+    recipient_email = forms.EmailField(
+        label=gettext_lazy("Recipient's email address"),
+        required=False,
+        widget=forms.EmailInput(attrs=_INPUT),
+        help_text=gettext_lazy("The recipient must be a customer. Leave blank to send the code to the customer above."),
+    )
+    message = forms.CharField(
+        label=gettext_lazy("Message to the recipient"),
+        required=False,
+        max_length=MAX_MESSAGE,
+        widget=forms.Textarea(attrs={**_INPUT, "rows": 3}),
+    )
+    send_on = _create_date_field(
+        label=gettext_lazy("Send on"),
+        help_text=gettext_lazy("The email is sent at 8:00 in the morning. Leave blank to send it at once."),
+        **_INPUT,
+    )
     expires_on = _create_date_field(**_INPUT)
     code = forms.CharField(
         label=gettext_lazy("Code"),
@@ -123,17 +145,43 @@ class IssueForm(_ServiceForm):
         self.fields["initial_value"].label = _("Value ({currency})").format(currency=get_current_shop().currency)
         if customer is not None:
             del self.fields["customer_email"]
-            if not customer.email:
-                del self.fields["sends_email"]
 
     def clean_customer_email(self) -> Customer | None:
         return find_customer(self.cleaned_data["customer_email"])
 
+    def clean_recipient_email(self) -> Customer | None:
+        return find_customer(self.cleaned_data["recipient_email"])
+
+    def clean(self) -> Attrs:
+        data = super().clean() or self.cleaned_data
+        if data.get("sends_email"):
+            recipient = self.recipient
+            if (recipient is None or not recipient.email) and not self.errors:
+                self.add_error("recipient_email", _("Enter the email address of a customer."))
+        elif any(data.get(name) for name in ("recipient_email", "message", "send_on")):
+            self.add_error(
+                "sends_email", _("Select this option, or clear the recipient, the message and the date of the email.")
+            )
+        return data
+
+    @property
+    def recipient(self) -> Customer | None:
+        """Return the customer who gets the email, if the code is sent."""
+        if not self.cleaned_data.get("sends_email"):
+            return None
+        return self.cleaned_data.get("recipient_email") or self.customer or self.cleaned_data.get("customer_email")
+
     @property
     def attrs(self) -> Attrs:
-        customer = self.customer or self.cleaned_data.get("customer_email")
-        values = {name: self.cleaned_data[name] for name in ("initial_value", "code", "expires_on", "note")}
-        return {**values, "customer_id": customer.pk if customer else None}
+        data, customer = self.cleaned_data, self.customer or self.cleaned_data.get("customer_email")
+        values = {name: data[name] for name in ("initial_value", "code", "expires_on", "note", "message")}
+        day, zone = data["send_on"], get_current_shop().tzinfo
+        return {
+            **values,
+            "customer_id": customer.pk if customer else None,
+            "recipient_id": self.recipient.pk if self.recipient else None,
+            "send_at": datetime.combine(day, SEND_TIME, tzinfo=zone) if day else None,
+        }
 
 
 class AdjustForm(_ServiceForm):

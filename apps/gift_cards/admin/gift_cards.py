@@ -1,10 +1,13 @@
 """The panel pages of gift cards: the page of a card, and the pages that issue, adjust and disable cards."""
 
+from datetime import datetime
 from typing import cast
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
@@ -25,9 +28,11 @@ from apps.gift_cards.admin.changelist import GiftCardList
 from apps.gift_cards.admin.columns import STATE_KINDS
 from apps.gift_cards.admin.forms import AdjustForm, GiftCardForm, IssueForm
 from apps.gift_cards.admin.ledger import build_ledger
+from apps.gift_cards.admin.order_payment import PERMISSION, confirm_payment, load_payment
 from apps.gift_cards.admin.report import gift_card_report_page
 from apps.gift_cards.domain import codes, delivery, gift_cards
 from apps.gift_cards.models import GiftCard
+from apps.orders.models import Order
 
 VIEW, ADD, CHANGE = (f"gift_cards.{verb}_giftcard" for verb in ("view", "add", "change"))
 _MAX_EVENTS = 50
@@ -52,7 +57,7 @@ class GiftCardAdmin(GiftCardList):
         return ((None, {"fields": fields}),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[GiftCard]:
-        return super().get_queryset(request).select_related("customer")
+        return super().get_queryset(request).select_related("customer", "recipient")
 
     def render_change_form(
         self, request: HttpRequest, context: Context, *args: object, **kwargs: object
@@ -67,6 +72,7 @@ class GiftCardAdmin(GiftCardList):
                 (_("Initial value"), self.value_label(card)),
                 (_("Expires on"), formats.format_date(card.expires_on, "j M Y") if card.expires_on else "–"),
             ],
+            "send_time": _format_time(card.send_at),
             "ledger": build_ledger(card),
             "show_save_and_add_another": False,
             "may_adjust": card.disabled_at is None and has_permission(request, CHANGE),
@@ -112,8 +118,7 @@ class GiftCardAdmin(GiftCardList):
 
     def _issue(self, request: HttpRequest, form: IssueForm) -> HttpResponse:
         """Issue a card. Like a new token, the code is only in this response, which is never stored."""
-        is_sent = bool(form.cleaned_data.get("sends_email"))
-        card, code = delivery.issue_gift_card(form.attrs, sends_email=is_sent, app=None, **self.event_kwargs(request))
+        card, code = delivery.issue_gift_card(form.attrs, app=None, **self.event_kwargs(request))
         url = self.url("change", card.pk)
         response = self.page(
             request,
@@ -122,7 +127,9 @@ class GiftCardAdmin(GiftCardList):
             original=card,
             code=codes.format_code(code),
             value=self.value_label(card),
-            is_sent=is_sent,
+            shop_name=self.shop(request).name,
+            expires_on=formats.format_date(card.expires_on, "j M Y") if card.expires_on else "",
+            send_time=_format_time(card.send_at),
             card_url=url,
         )
         response.status_code = 201
@@ -138,6 +145,21 @@ class GiftCardAdmin(GiftCardList):
     @extra_view("report/file/", name="report_file")
     def report_file_view(self, request: HttpRequest) -> HttpResponse:
         return gift_card_report_page.render_file(request)
+
+    @extra_view("of/<int:order_id>/", PERMISSION, keyed=True)
+    def pay_view(self, request: HttpRequest, order_id: int) -> HttpResponse:
+        """Show the form for the code, then the amount, and pay the order once the amount is confirmed."""
+        order = get_object_or_404(Order.objects.all(), pk=order_id)
+        by = self.event_kwargs(request)
+        payment = load_payment(request, order, at=by["at"])
+        if request.POST.get("step") == "pay" and (message := confirm_payment(request, payment, **by)):
+            self.message_user(request, message, messages.SUCCESS)
+            return HttpResponseRedirect(reverse("admin:orders_order_change", args=[order.pk]))
+        title = _("Pay order {order} with a gift card").format(order=order)
+        response = self.page(request, "panel/gift_cards/pay.html", title, original=order, payment=payment)
+        # The page can contain a code.
+        add_never_cache_headers(response)
+        return response
 
     @row_view("adjust/", CHANGE, keyed=True)
     def adjust_view(self, request: HttpRequest, card: GiftCard) -> HttpResponse:
@@ -179,3 +201,7 @@ class GiftCardAdmin(GiftCardList):
             original=card,
             balance=self.balance_label(card),
         )
+
+
+def _format_time(moment: datetime | None) -> str:
+    return formats.format_date(moment, "j M Y, H:i") if moment else ""

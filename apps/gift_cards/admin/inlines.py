@@ -15,6 +15,7 @@ from apps.gift_cards.models import GiftCard
 
 class CustomerGiftCardsInline(GiftCardColumns, ReadOnlyAdminMixin, ShopOwnedTabularInline[GiftCard, Customer]):
     model = GiftCard
+    fk_name = "customer"
     fields = readonly_fields = ("balance_label", "value_label", "status", "expires_on")
     ordering = ("-id",)
     can_delete = False

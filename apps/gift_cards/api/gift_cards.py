@@ -29,12 +29,15 @@ from apps.core.search_query import QuerySyntaxError
 from apps.core.search_query.database import QueryValueError
 from apps.core.types import Attrs
 from apps.customers.api.fields import BlankAsNullTextField
-from apps.gift_cards.domain import codes, gift_cards
+from apps.gift_cards.domain import codes, delivery, gift_cards
 from apps.gift_cards.domain.search import ORDERS, SEARCH
 from apps.gift_cards.models import GiftCard, GiftCardAdjustment
+from apps.gift_cards.models.gift_cards import MAX_MESSAGE
 from apps.orders.api.fields import AmountField, Money, blank_as_null_text
 
 _MAX_NOTE = 5000
+# The values that only a new card can have. Updates ignore them.
+_ONLY_NEW = frozenset({"code", "initial_value", "recipient_id", "message", "send_on"})
 
 
 class StatusFilter(ChoiceFilter):
@@ -76,6 +79,9 @@ class GiftCardSerializer(ResourceSerializer[GiftCard]):
     notify = ConstantField(False)
     last_characters = ReadOnlyColumn()
     order_id = ConstantField(None)
+    recipient_id = IntegerField(required=False, allow_null=True, write_only=True)
+    message = TextField(max_length=MAX_MESSAGE, required=False, allow_null=True, allow_blank=True, write_only=True)
+    send_on = DateTimeField(required=False, allow_null=True, write_only=True)
     code = TextField(
         max_length=2 * codes.MAX_LENGTH, required=False, allow_null=True, allow_blank=True, write_only=True
     )
@@ -98,7 +104,8 @@ class GiftCardViewSet(ShopViewSet[GiftCard]):
         attrs = self.get_validated_attributes()
         with transaction.atomic():
             app = self.access.installation.app
-            card, code = gift_cards.create_gift_card(attrs, app=app, actor=self.actor, at=self.at)
+            values = {**attrs, "send_at": attrs.get("send_on")}
+            card, code = delivery.issue_gift_card(values, app=app, actor=self.actor, at=self.at)
             response = self.render_created(card)
         body = orjson.loads(response.content)
         body[self.singular]["code"] = code
@@ -126,7 +133,7 @@ class GiftCardViewSet(ShopViewSet[GiftCard]):
         """Do nothing. The domain functions lock the card."""
 
     def perform_update(self, instance: GiftCard, attrs: Attrs) -> None:
-        changed = {name: value for name, value in attrs.items() if name not in {"code", "initial_value"}}
+        changed = {name: value for name, value in attrs.items() if name not in _ONLY_NEW}
         gift_cards.update_gift_card(instance, changed, actor=self.actor, at=self.at)
 
     def disable(self, request: Request, **_: int) -> HttpResponse:

@@ -44,8 +44,8 @@ class GiftCardRefused(DomainError):
 def create_gift_card(attrs: ReadOnlyAttrs, *, app: App | None, actor: str, at: datetime) -> tuple[GiftCard, str]:
     """Create a card and return it with its code, which cannot be read again.
 
-    ``attrs`` has ``initial_value``, and optionally ``code``, ``customer_id``, ``expires_on``, ``note`` and
-    ``template_suffix``.
+    ``attrs`` has ``initial_value``, and optionally ``code``, ``customer_id``, ``expires_on``, ``note``,
+    ``template_suffix``, and ``recipient_id``, ``message`` and ``send_at`` for the email (see ``delivery``).
     """
     shop = get_current_shop()
     code = codes.normalize_code(attrs.get("code") or "") or codes.generate_code()
@@ -64,6 +64,9 @@ def create_gift_card(attrs: ReadOnlyAttrs, *, app: App | None, actor: str, at: d
         initial_value=value,
         balance=value,
         currency=shop.currency,
+        recipient_id=attrs.get("recipient_id"),
+        message=attrs.get("message") or "",
+        send_at=attrs.get("send_at"),
         **made_by,
         **columns,
     )

@@ -9,12 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
+from enum import Enum, auto
 
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import INVALID, MUST_EXIST
 from apps.core.i18n.messages import define_message, define_text
 from apps.core.tenancy.actor_names import get_actor_id
 from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.gift_cards.domain.ledger import change_balance
 from apps.gift_cards.models import GiftCard, GiftCardAdjustment
 from apps.orders.models import Transaction
@@ -23,6 +25,7 @@ GIFT_CARD = "gift_card"
 CARD_MEMBER = "gift_card_id"
 _CODE_MEMBER = "gift_card_code"
 _MAX_ID = 2**63 - 1
+_SCOPE = "write_gift_cards"
 _REDEEMED = define_message("gift_cards.redeemed", "Paid {amount} for order {order}, new balance {balance}")
 _RELEASED = define_message("gift_cards.released", "Released {amount} of order {order}, new balance {balance}")
 _NO_CODES = define_message(
@@ -46,6 +49,12 @@ class GiftCardPaymentRefused(DomainError):
 
 class GiftCardPayments:
     """The payment hook of ``apps.orders`` for the gateway ``gift_card``."""
+
+    def get_required_scope(self, attrs: ReadOnlyAttrs, /) -> str | None:
+        """Return the scope for transactions that name a card. Ids can be guessed, so they prove no right to pay."""
+        receipt = attrs.get("receipt")
+        names_card = isinstance(receipt, Mapping) and receipt.get(CARD_MEMBER) not in (None, "")
+        return _SCOPE if names_card else None
 
     def lock(self, transactions: Sequence[Transaction], /) -> None:
         """Lock the cards in the receipts, and the cards of authorizations among the transactions or their parents.
@@ -120,6 +129,18 @@ def find_redemption(payment: Transaction) -> GiftCardAdjustment | None:
     return rows.first()
 
 
+def build_payment(card: GiftCard, amount: Decimal) -> Attrs:
+    """Return the values of a transaction that pays an amount in the currency of the card."""
+    receipt = {CARD_MEMBER: card.pk, "gift_card_last_characters": card.last_characters}
+    return {
+        "kind": Kind.SALE,
+        "gateway": GIFT_CARD,
+        "amount": amount,
+        "currency": card.currency,
+        "receipt": receipt,
+    }
+
+
 def is_expired(card: GiftCard, *, at: datetime) -> bool:
     """Return True after the end of the card's last day in the shop's time zone."""
     return card.expires_on is not None and card.expires_on < _get_day(at)
@@ -129,13 +150,32 @@ def _get_day(at: datetime) -> date:
     return at.astimezone(get_current_shop().tzinfo).date()
 
 
-def _check_card(card: GiftCard, currency: str, *, at: datetime) -> None:
+class Obstacle(Enum):
+    """Why a card cannot pay, regardless of its balance."""
+
+    DISABLED = auto()
+    EXPIRED = auto()
+    CURRENCY = auto()
+
+
+def find_obstacle(card: GiftCard, currency: str, *, at: datetime) -> Obstacle | None:
     if card.disabled_at is not None:
-        raise GiftCardPaymentRefused(_IS_DISABLED)
-    if card.expires_on is not None and is_expired(card, at=at):
-        raise GiftCardPaymentRefused(_IS_EXPIRED(day=card.expires_on.isoformat()))
-    if card.currency != currency:
-        raise GiftCardPaymentRefused(_CURRENCY(currency=card.currency))
+        return Obstacle.DISABLED
+    if is_expired(card, at=at):
+        return Obstacle.EXPIRED
+    return Obstacle.CURRENCY if card.currency != currency else None
+
+
+def _check_card(card: GiftCard, currency: str, *, at: datetime) -> None:
+    obstacle = find_obstacle(card, currency, at=at)
+    if obstacle is not None:
+        day = card.expires_on.isoformat() if card.expires_on else ""
+        texts = {
+            Obstacle.DISABLED: _IS_DISABLED,
+            Obstacle.EXPIRED: _IS_EXPIRED(day=day),
+            Obstacle.CURRENCY: _CURRENCY(currency=card.currency),
+        }
+        raise GiftCardPaymentRefused(texts[obstacle])
 
 
 def _moves_money(row: Transaction) -> bool:

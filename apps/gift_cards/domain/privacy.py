@@ -6,12 +6,13 @@ Balances, amounts and the link to the customer's row are kept for bookkeeping. N
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from apps.core.events.recording import EventInput, record_events
 from apps.core.events.redaction import redact_events
 from apps.core.money import format_decimal
 from apps.core.privacy import get_blank_values
+from apps.core.types import Attrs
 from apps.customers.models import Customer
 from apps.gift_cards.domain.gift_cards import UPDATED
 from apps.gift_cards.models import GiftCard, GiftCardAdjustment
@@ -19,7 +20,7 @@ from apps.gift_cards.models import GiftCard, GiftCardAdjustment
 
 def export_gift_cards(customer: Customer, after: int) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield a customer's gift cards with ids above ``after``, oldest first, as ``(id, JSON values)``."""
-    rows = GiftCard.objects.filter(customer=customer, pk__gt=after).order_by("pk").prefetch_related("adjustments")
+    rows = get_customer_cards(customer.pk).filter(pk__gt=after).order_by("pk").prefetch_related("adjustments")
     for card in rows.iterator(chunk_size=500):
         adjustments = [
             {
@@ -37,13 +38,15 @@ def export_gift_cards(customer: Customer, after: int) -> Iterator[tuple[int, dic
             "currency": card.currency,
             "expires_on": card.expires_on.isoformat() if card.expires_on else None,
             "note": card.note,
+            "message": card.message,
+            "send_at": card.send_at.isoformat() if card.send_at else None,
             "adjustments": adjustments,
         }
         yield card.pk, values
 
 
 def redact_gift_cards(customer: Customer, actor: str, at: datetime) -> None:
-    """Erase the notes and references of a locked customer's cards."""
+    """Erase the notes, messages and references of a locked customer's cards."""
     ids = list(lock_customer_cards(customer.pk).values_list("pk", flat=True))
     GiftCard.objects.filter(pk__in=ids).update(**get_blank_values(GiftCard))
     GiftCardAdjustment.objects.filter(card__in=ids).update(**get_blank_values(GiftCardAdjustment))
@@ -51,7 +54,8 @@ def redact_gift_cards(customer: Customer, actor: str, at: datetime) -> None:
 
 
 def get_customer_cards(customer_id: int) -> QuerySet[GiftCard]:
-    return GiftCard.objects.filter(customer_id=customer_id)
+    """Return the cards that belong to a customer, or that were sent to the customer."""
+    return GiftCard.objects.filter(Q(customer_id=customer_id) | Q(recipient_id=customer_id))
 
 
 def lock_customer_cards(customer_id: int) -> QuerySet[GiftCard]:
@@ -62,8 +66,12 @@ def move_gift_cards(cards: Sequence[GiftCard], keep_id: int, other_id: int, acto
     """Move locked cards to another locked customer."""
     if not cards:
         return
-    GiftCard.objects.filter(pk__in=[card.pk for card in cards]).update(customer_id=keep_id, updated_at=at)
-    for card in cards:
-        card.customer_id, card.updated_at = keep_id, at
-    changes = {"customer_id": [other_id, keep_id]}
-    record_events([EventInput(UPDATED, card, changes) for card in cards], actor=actor, at=at)
+    changes: dict[int, Attrs] = {card.pk: {} for card in cards}
+    for name in ("customer_id", "recipient_id"):
+        moved = [card for card in cards if getattr(card, name) == other_id]
+        GiftCard.objects.filter(pk__in=[card.pk for card in moved]).update(**{name: keep_id}, updated_at=at)
+        for card in moved:
+            setattr(card, name, keep_id)
+            card.updated_at = at
+            changes[card.pk][name] = [other_id, keep_id]
+    record_events([EventInput(UPDATED, card, changes[card.pk]) for card in cards], actor=actor, at=at)

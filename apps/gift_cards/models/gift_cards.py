@@ -10,13 +10,15 @@ from apps.core.tenancy.shop_owned import ShopOwned
 from apps.customers.models import Customer
 from apps.orders.models import MoneyColumn, Transaction
 
+MAX_MESSAGE = 1000
 _EVENT_LABEL = define_message("gift_cards.label", "Gift card ending in {characters}")
 
 
 class GiftCard(ShopOwned):
     """A gift card. The code is not stored, only a keyed digest and the last characters.
 
-    ``balance`` is the sum of the amounts of all adjustments. The first adjustment is the initial value.
+    ``balance`` is the sum of the amounts of all adjustments. The first adjustment is the initial value. ``recipient``
+    is the customer who gets the code by email, with the ``message``, at once or at ``send_at``.
     """
 
     code_digest = models.CharField(max_length=64, editable=False)
@@ -35,12 +37,23 @@ class GiftCard(ShopOwned):
         related_name="gift_cards",
         verbose_name=gettext_lazy("customer"),
     )
+    recipient = models.ForeignKey(
+        Customer,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="received_gift_cards",
+        verbose_name=gettext_lazy("recipient"),
+    )
+    message = models.TextField(gettext_lazy("message"), max_length=MAX_MESSAGE, blank=True, default="", db_default="")
+    send_at = models.DateTimeField(gettext_lazy("send on"), null=True, blank=True, editable=False)
     disabled_at = models.DateTimeField(null=True, blank=True, editable=False)
     app = models.ForeignKey(App, on_delete=models.SET_NULL, null=True, related_name="+", editable=False)
     user_id = models.BigIntegerField(null=True, blank=True, editable=False)
     version = VersionField()
 
-    personal_fields = ("note",)
+    personal_fields = ("note", "message")
     non_personal_fields = ("code_digest", "last_characters", "currency", "template_suffix")
     unrecorded_fields = ("code_digest",)
 

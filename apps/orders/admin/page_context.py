@@ -1,6 +1,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -9,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from apps.catalog.admin.images import thumbnail
 from apps.catalog.models import ProductImage
-from apps.core.admin.display.changes import ChangeLine, describe_changes
+from apps.core.admin.display.changes import ChangeLine, RowLinks, describe_changes
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
 from apps.core.events.acts import join_events
@@ -102,7 +103,9 @@ def get_timeline(order: Order, other_events: Iterable[TimelineEvent] = ()) -> li
     return describe_timeline(entries[:MAX_EVENTS], list(comments))
 
 
-def describe_timeline(entries: Sequence[TimelineEvent], comments: Sequence[Comment] = ()) -> list[TimelineItem]:
+def describe_timeline(
+    entries: Sequence[TimelineEvent], comments: Sequence[Comment] = (), *, links: RowLinks = MappingProxyType({})
+) -> list[TimelineItem]:
     """Return the acts of events and the comments, newest first. The events are sorted by descending id."""
     names = get_actor_names([event.actor for event, _text in entries] + [row.actor for row in comments])
     texts = {event.pk: text for event, text in entries}
@@ -111,7 +114,7 @@ def describe_timeline(entries: Sequence[TimelineEvent], comments: Sequence[Comme
             act.lead.created_at,
             names[act.lead.actor],
             texts[act.lead.pk],
-            changes=describe_changes(act.lead),
+            changes=describe_changes(act.lead, links),
             others=[texts[event.pk] for event in act.others],
         )
         for act in join_events(event for event, _text in entries)

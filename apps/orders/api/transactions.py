@@ -1,8 +1,10 @@
+from collections.abc import Iterable
 from decimal import Decimal
 
 from apps.core.money import ZERO, format_decimal
 from apps.core.rest.openapi.schemas import build_object_schema
 from apps.core.rest.render_context import RenderContext
+from apps.core.rest.requests.authentication import Access, check_scope
 from apps.core.rest.resources.fields import (
     ApiField,
     ChoiceField,
@@ -16,7 +18,7 @@ from apps.core.rest.resources.fields import (
 )
 from apps.core.rest.resources.nested_objects import ObjectField, validate_members
 from apps.core.rest.resources.serializers import ResourceSerializer
-from apps.core.types import Attrs, Rendered, RequestData, Schema
+from apps.core.types import Attrs, ReadOnlyAttrs, Rendered, RequestData, Schema
 from apps.orders.api.fields import (
     DECIMAL,
     AmountField,
@@ -28,6 +30,7 @@ from apps.orders.api.fields import (
 )
 from apps.orders.api.shop_currency import ShopCurrencyViewSet
 from apps.orders.domain import payments
+from apps.orders.domain.hooks import payment_hooks
 from apps.orders.models import Order, Transaction
 
 CARD_MEMBERS = (
@@ -118,6 +121,14 @@ def get_transaction_members() -> dict[str, ApiField]:
     }
 
 
+def check_payment_scopes(access: Access, transactions: Iterable[ReadOnlyAttrs]) -> None:
+    """Check that the caller has the scopes that gateways require for new transactions."""
+    for attrs in transactions:
+        hook = payment_hooks.get(attrs.get("gateway") or "")
+        if hook is not None and (scope := hook.get_required_scope(attrs)):
+            check_scope(access, (scope,))
+
+
 class ReceiptField(ObjectField):
     def __init__(self) -> None:
         super().__init__({})
@@ -190,6 +201,7 @@ class TransactionViewSet(ShopCurrencyViewSet[Transaction]):
         return validate_members(get_transaction_members(), dict(self.unwrap_body("transaction")))
 
     def perform_create(self, attrs: Attrs) -> Transaction:
+        check_payment_scopes(self.access, [attrs])
         order = Order.objects.get(pk=self.kwargs["order_id"])
         attrs = {"source_name": self.access.installation.app.name, **attrs}
         return payments.create_transaction(order, attrs, actor=self.actor, at=self.at)

@@ -25,6 +25,7 @@ from apps.metafields.api.metafields import METAFIELDS_SCHEMA
 from apps.orders.api.fields import AmountField, nullable_bool, nullable_text
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.api.parsing import OTHER_MEMBERS, parse_order, parse_order_changes
+from apps.orders.api.transactions import check_payment_scopes
 from apps.orders.domain import transitions, updates
 from apps.orders.domain.create import orders as placing
 from apps.orders.domain.selectors import lock_order
@@ -128,6 +129,7 @@ class OrderViewSet(ShopViewSet[Order]):
 
     def create(self, request: Request, **_: int) -> HttpResponse:
         attrs, parts = parse_order(self.version, self.unwrap_body("order"))
+        check_payment_scopes(self.access, parts.transactions)
         app = self.access.installation.app
         attrs.setdefault("source_name", app.name)
         with transaction.atomic():

@@ -85,6 +85,12 @@ class PaymentHook(Protocol):
     never receive imported transactions, because the money of these has moved in another system.
     """
 
+    def get_required_scope(self, attrs: ReadOnlyAttrs, /) -> str | None:
+        """Return the access scope that an app needs to create a transaction with these values, or None.
+
+        Apps need it in addition to the scope of the route.
+        """
+
     def lock(self, transactions: Sequence[Transaction], /) -> None:
         """Lock the rows that the other methods change for these new transactions or open authorizations."""
 

@@ -305,14 +305,18 @@ def _check_limit(order: Order, transactions: Sequence[Transaction], row: Transac
     if row.kind not in PAYMENT_KINDS or row.status not in {Status.SUCCESS, Status.PENDING}:
         return
     pending = get_pending_payments(transactions)
-    limit = get_balance_due(order, transactions, row.currency) - sum(
-        (_amount_in(order, other, row.currency) for other in pending), ZERO
-    )
+    limit = get_payable_amount(order, transactions, row.currency)
     if row.parent is not None:
         reserved = sum((other.amount for other in pending if other.parent is row.parent), ZERO)
         limit = min(limit, row.parent.unsettled - reserved)
     if row.amount > limit:
         raise PaymentRefused(at_most(format_decimal(max(limit, ZERO), row.currency)))
+
+
+def get_payable_amount(order: Order, transactions: Sequence[Transaction], currency: str) -> Decimal:
+    """Return how much of the balance due is not covered by pending payments, in one of the order's currencies."""
+    pending = sum((_amount_in(order, row, currency) for row in get_pending_payments(transactions)), ZERO)
+    return max(get_balance_due(order, transactions, currency) - pending, ZERO)
 
 
 def _amount_in(order: Order, row: Transaction, currency: str) -> Decimal:

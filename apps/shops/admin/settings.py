@@ -59,6 +59,9 @@ _SEARCH_TERMS: dict[str, StrOrPromise] = {
     "primary_locale": pgettext_lazy("search", "shop language, language of customers, language of mails"),
     "weight_unit": pgettext_lazy("search", "weight, kilograms, pounds"),
     "customer_accounts": pgettext_lazy("search", "registration, guest, guest checkout, customer login, sign-in"),
+    "payment_instructions": pgettext_lazy(
+        "search", "how to pay, bank account, bank transfer, iban, invoice text, prepayment"
+    ),
     "low_stock_at": pgettext_lazy("search", "low stock warning, threshold, minimum stock"),
     "two_factor_from": pgettext_lazy(
         "search", "two-factor for everybody, require 2fa, mandatory second factor, security"
@@ -146,7 +149,7 @@ class ShopAdmin(PanelAdmin[Shop]):
             gettext_lazy("Regional formats and units"),
             {"fields": ("timezone", "currency", "presentment_currencies", "primary_locale", "weight_unit")},
         ),
-        (gettext_lazy("Customers"), {"fields": ("customer_accounts",)}),
+        (gettext_lazy("Customers"), {"fields": ("customer_accounts", "payment_instructions")}),
         (gettext_lazy("Inventory"), {"fields": ("low_stock_at",)}),
         (gettext_lazy("Security"), {"fields": ("two_factor_from",)}),
         (

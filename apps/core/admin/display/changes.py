@@ -1,7 +1,8 @@
 """Format the changes of an event for staff: one line for each changed field of the row and of its parts."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -19,12 +20,30 @@ class ChangeLine(NamedTuple):
     # "created" or "deleted" if the line names a part that was created or deleted, or the number of further parts.
     # The line of a created or deleted part has all its values in one text.
     note: str = ""
+    # The page of the row that is the new value.
+    url: str = ""
 
 
-def describe_changes(event: Event) -> list[ChangeLine]:
-    """Return the changes of an event, beginning with the fields of the event's own row."""
+class RowLink(NamedTuple):
+    name: str
+    url: str
+
+
+# The rows that are values of recorded fields, by the field and the ID.
+RowLinks: TypeAlias = Mapping[tuple[str, int], RowLink]
+
+
+def describe_changes(event: Event, links: RowLinks = MappingProxyType({})) -> list[ChangeLine]:
+    """Return the changes of an event, beginning with the fields of the event's own row.
+
+    New values with a link show the name of the row instead of its ID.
+    """
     models = fields.get_subject_models(event.subject_type)
-    own = [_describe(name, change, models) for name, change in event.changes.items() if name != ROWS]
+    own = [
+        _link(_describe(name, change, models), name, change, links)
+        for name, change in event.changes.items()
+        if name != ROWS
+    ]
     return [*sorted(own), *_describe_rows(event.changes.get(ROWS, {}))]
 
 
@@ -43,6 +62,12 @@ def _describe(name: str, change: object, models: fields.Models, prefix: str = ""
     values = change if isinstance(change, list) and len(change) == 2 else [None, change]
     before, after = (fields.format_field_value(name, value, models) for value in values)
     return ChangeLine(prefix + fields.get_field_label(name, models), before, after)
+
+
+def _link(line: ChangeLine, name: str, change: object, links: RowLinks) -> ChangeLine:
+    after = change[1] if isinstance(change, list) and len(change) == 2 else change
+    link = links.get((name, after)) if isinstance(after, int) else None
+    return line._replace(after=link.name, url=link.url) if link else line
 
 
 def _describe_rows(changes: Mapping[str, Any]) -> Iterator[ChangeLine]:

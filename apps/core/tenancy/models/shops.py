@@ -14,6 +14,7 @@ DOMAIN = RegexValidator(
 
 # The limit for ``low_stock_at``: the largest value that fits into the database column (32,767), rounded down.
 MAX_LOW_STOCK = 30_000
+MAX_INSTRUCTIONS = 2000
 
 
 class Shop(Timestamped):
@@ -79,6 +80,17 @@ class Shop(Timestamped):
     )
     taxes_included = models.BooleanField(gettext_lazy("prices include tax"), default=False)
     shipping_taxed = models.BooleanField(gettext_lazy("tax is charged on shipping"), default=False, db_default=False)
+    payment_instructions = models.TextField(
+        gettext_lazy("payment instructions"),
+        max_length=MAX_INSTRUCTIONS,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=gettext_lazy(
+            "How customers pay invoices of draft orders, for example your bank account. The invoice page and the email "
+            "show this text. Leave blank to ask customers to reply to the email or to contact the shop."
+        ),
+    )
     low_stock_at = models.PositiveSmallIntegerField(
         gettext_lazy("low-stock threshold"),
         validators=[MaxValueValidator(MAX_LOW_STOCK)],
@@ -128,6 +140,7 @@ class Shop(Timestamped):
         "presentment_currencies",
         "timezone",
         "primary_locale",
+        "payment_instructions",
         "copied_from",
     )
 
