@@ -10,9 +10,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from apps.core.i18n.messages import COLUMN_ERROR, FIELD_ERROR, PART_ERROR, Message, decode, define_message
+from apps.core.i18n.messages import (
+    COLUMN_ERROR,
+    FIELD_ERROR,
+    MEMBER_ERROR,
+    PART_ERROR,
+    Message,
+    decode,
+    define_message,
+)
 
-_MEMBER_ERROR = define_message("imports.member_error", "Field {name}: {error}")
 _ITEM = define_message("imports.item", "item {number}")
 _ITEM_PATH = re.compile(r"line_items\.([0-9]+)\.")
 _INDEX = re.compile(r"\.[0-9]+(?=\.|$)")
@@ -65,12 +72,12 @@ class FileColumns:
         if self.headers is not None:
             return COLUMN_ERROR(column=self.get_header(column), error=error)
         path = self._paths.get(column)
-        return message if path is None else _MEMBER_ERROR(name=path.rpartition(".")[2], error=error)
+        return message if path is None else MEMBER_ERROR(member=path.rpartition(".")[2], error=error)
 
     def _rename_field(self, message: Message, part: str) -> Message:
         path, error = str(message.params["field"]), message.get("error")
         if self.headers is None:
-            return _MEMBER_ERROR(name=path, error=error)
+            return MEMBER_ERROR(member=path, error=error)
         header = self._find_header(".".join(filter(None, (part, _INDEX.sub("", path)))))
         if header is None:
             return message
@@ -80,10 +87,11 @@ class FileColumns:
 
     def _find_header(self, path: str) -> str | None:
         """Return the name in the file for the path of a field, or None if the file has no such column."""
-        name = path.rpartition(".")[2]
-        own_column = self._columns.get(normalize_column_name(name), "")
-        others = (column for other, column in self.fields.items() if other.rpartition(".")[2] == name)
-        candidates = (self.fields.get(path, ""), own_column, *others)
+        candidates = [self.fields.get(path, "")]
+        if "." not in path:
+            # A column of the object itself, or of one of its parts if the message does not name the part.
+            candidates.append(self._columns.get(normalize_column_name(path), ""))
+            candidates += (column for other, column in self.fields.items() if other.rpartition(".")[2] == path)
         return next((self.headers[column] for column in candidates if self.headers and column in self.headers), None)
 
     @cached_property

@@ -44,6 +44,7 @@ from apps.imports_exports.resources.cells import (
     ADDRESS_ALIASES,
     ADDRESS_COLUMNS,
     MORE_ADDRESS_ALIASES,
+    READ_ADDRESS_COLUMNS,
     build_address,
     convert_api_errors,
     file_context,
@@ -60,6 +61,7 @@ _SMS = "accepts_sms_marketing"
 _CONSENTS = ("accepts_marketing", *consents.FIELDS)
 # Columns whose field has another name.
 _FIELD_COLUMNS = {
+    **{f"addresses.{name}": name for name in READ_ADDRESS_COLUMNS},
     "addresses.phone": "address_phone",
     "email_marketing_consent.state": "accepts_marketing",
     "sms_marketing_consent.state": _SMS,

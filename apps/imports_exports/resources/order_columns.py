@@ -169,5 +169,7 @@ FIELD_COLUMNS = {
     "shipping_lines.title": "shipping_title",
     "shipping_lines.price": "shipping_price",
     "transactions.amount": "paid",
+    "transactions.processed_at": "paid_at",
+    "fulfillments.created_at": "fulfilled_at",
     **{f"{kind}_address.{name}": f"{kind}_{name}" for kind in ADDRESSES for name in READ_ADDRESS_COLUMNS},
 }
