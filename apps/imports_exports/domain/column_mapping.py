@@ -13,14 +13,14 @@ from django.utils.translation import gettext as _
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_text
 from apps.imports_exports.domain.csv_reader import NoColumnKnown, UnreadableFile, has_name
-from apps.imports_exports.domain.file_columns import (
+from apps.imports_exports.domain.foreign_tables.conversion import find_format
+from apps.imports_exports.domain.foreign_tables.formats import TableFormat
+from apps.imports_exports.domain.formats.file_columns import (
     FileColumns,
     find_headers,
     find_source_headers,
     normalize_column_name,
 )
-from apps.imports_exports.domain.foreign_tables.conversion import find_format
-from apps.imports_exports.domain.foreign_tables.formats import TableFormat
 from apps.imports_exports.domain.resources import Importer, get_importers
 
 _NOT_UNIQUE = define_text("imports.columns_not_unique", "Each column name in the first line must be unique.")

@@ -19,9 +19,9 @@ from apps.imports_exports.domain.column_mapping import (
 )
 from apps.imports_exports.domain.csv_reader import BadRow, Table
 from apps.imports_exports.domain.duplicate_index import DuplicateIndex
-from apps.imports_exports.domain.file_columns import FileColumns
 from apps.imports_exports.domain.foreign_tables.conversion import convert_table
 from apps.imports_exports.domain.foreign_tables.formats import ConvertedRow
+from apps.imports_exports.domain.formats.file_columns import FileColumns
 from apps.imports_exports.domain.formats.table_files import TableFile
 from apps.imports_exports.domain.resources import get_importers, resources
 from apps.imports_exports.domain.row_groups import Rows, SeparateRows, create_bad_row, create_row, iterate_groups

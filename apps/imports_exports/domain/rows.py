@@ -16,7 +16,7 @@ from apps.core.i18n.messages import COLUMN_ERROR, Message, define_message, defin
 from apps.core.money import format_plain
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import ReadOnlyAttrs
-from apps.imports_exports.domain.file_columns import FileColumns
+from apps.imports_exports.domain.formats.file_columns import FileColumns
 from apps.imports_exports.models import Import, ImportedRow
 
 UNCHANGED = define_text("imports.unchanged", "already exists and is unchanged")
