@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 THEME = Path(unfold.__file__).parent
 OWN, OTHERS = ROOT / "static/unfold/fonts", THEME / "static/unfold/fonts"
 ICONS = "material-symbols/Material-Symbols-Outlined.woff2"
-TEXTS = tuple(f"inter/Inter-{weight}.woff2" for weight in ("Regular", "Medium", "SemiBold", "Bold"))
+TEXTS = tuple(f"inter/Inter-{weight}.woff2" for weight in ("Regular", "Medium", "SemiBold"))
 # Latin with extensions, general punctuation, currency signs, and the symbols, arrows and mathematical signs in use.
 LETTERS = (
     "U+0000-017F,U+0192,U+01CD-01DC,U+0218-021B,U+02C6-02DD,U+1E9E,U+2000-206F,U+20A0-20BF,U+2113,U+2122,"

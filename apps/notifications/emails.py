@@ -26,6 +26,7 @@ def send_notification_email(job: Job, *, member_id: int, kind: str, batch: str) 
     if digest is None:
         return
     user, page = digest.user, digest.kind.object_page
+    linked = digest.kind.find_pages(list(digest.names)) if page else ()
     with formats.language_override(user.language, shop.primary_locale):
         title = digest.kind.get_text(digest.count, str(digest.count))
         list_url = _get_url(shop, digest.kind.list_page)
@@ -34,7 +35,7 @@ def send_notification_email(job: Job, *, member_id: int, kind: str, batch: str) 
             {
                 "title": title,
                 "shop": shop,
-                "rows": [(name, _get_url(shop, page, pk) if page else "") for pk, name in digest.names.items()],
+                "rows": [(name, _get_url(shop, page, pk) if pk in linked else "") for pk, name in digest.names.items()],
                 "unlisted": digest.unlisted,
                 "list_url": f"{list_url}?{digest.kind.list_query}" if digest.kind.list_query else list_url,
                 "settings_url": _get_url(shop, SETTINGS_PAGE),

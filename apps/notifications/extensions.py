@@ -1,6 +1,6 @@
 """The kinds of notifications, and what the notifications app adds to other apps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from django.db.models import Q
 from django.utils.translation import gettext_lazy, ngettext
@@ -31,6 +31,13 @@ def _get_subscription_names(ids: Sequence[int]) -> Mapping[int, str]:
     with all_shops_scope():
         rows = Subscription.objects.filter(Q(shop=get_current_shop()) | Q(shop=None), pk__in=ids)
         return {row.pk: str(row) for row in rows.order_by("pk")}
+
+
+def _find_subscription_pages(ids: Sequence[int]) -> Collection[int]:
+    """Return the ids of the subscriptions that are not deleted."""
+    with all_shops_scope():
+        rows = Subscription.objects.filter(Q(shop=get_current_shop()) | Q(shop=None), pk__in=ids, deleted_at=None)
+        return set(rows.values_list("pk", flat=True))
 
 
 def _get_gift_card_names(ids: Sequence[int]) -> Mapping[int, str]:
@@ -66,10 +73,12 @@ kinds.add(
         label=gettext_lazy("Failing webhooks"),
         permission="webhooks.view_subscription",
         list_page="admin:webhooks_subscription_changelist",
+        object_page="admin:webhooks_subscription_change",
         get_text=lambda count, number: ngettext("{number} failing webhook", "{number} failing webhooks", count).format(
             number=number
         ),
         get_names=_get_subscription_names,
+        find_pages=_find_subscription_pages,
     ),
     Kind(
         name=recording.FAILED_GIFT_CARD_EMAIL,

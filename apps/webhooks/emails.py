@@ -1,15 +1,18 @@
 """Send warning emails when a subscription fails for a while, is disabled or is deleted."""
 
+from django.conf import settings
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.core.admin.reverse import get_panel_url
 from apps.core.i18n import formats
 from apps.core.i18n.messages import translate
 from apps.core.jobs import emails
 from apps.core.jobs.job_tasks import job_task
 from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import all_shops_scope, get_current_shop
 from apps.webhooks.domain.engine.subscription_health import SEND_APP_WARNING, SEND_WARNING, WARNING_STAGES
 from apps.webhooks.models import Health, Subscription
@@ -38,12 +41,17 @@ def send_warning(job: Job, *, subscription_id: int, stage: int, is_deleted: bool
                 "stage": stage,
                 "is_disabled": is_disabled,
                 "is_deleted": is_deleted,
+                "url": "" if is_deleted else _get_url(shop, subscription),
             },
         )
         stopped, failing = _("{app} webhooks for {shop} have been disabled"), _("{app} webhooks for {shop} are failing")
         title = (stopped if is_disabled or is_deleted else failing).format(app=subscription.app.name, shop=shop.name)
     subject = " ".join(title.split())
     emails.send_email(EmailMessage(subject=subject, body=text, from_email=shop.email, to=[shop.email]))
+
+
+def _get_url(shop: Shop, subscription: Subscription) -> str:
+    return f"{settings.BASE_URL}{get_panel_url(shop, 'admin:webhooks_subscription_change', subscription.pk)}"
 
 
 @job_task(SEND_APP_WARNING, title=gettext_lazy("Email to an app about a disabled webhook"))

@@ -52,6 +52,6 @@ def get_static_bundles(languages: list[tuple[str, str]]) -> dict[str, list[str]]
     # Alpine comes last, because it starts the page.
     scripts = [*theme, *panel, "unfold/js/alpine/alpine.js"]
     return {
-        "panel/all.css": ["panel/panel.css", "unfold/css/styles.css"],
+        "panel/all.css": ["panel/panel.css", "unfold/css/styles.css", "panel/catalog.css"],
         **{f"panel/all.{code}.js": [f"panel/words.{code}.js", *scripts] for code, _ in languages},
     }

@@ -75,6 +75,14 @@ document.addEventListener("DOMContentLoaded", () => {
     setTimeout(() => audio.close(), 1500);
   };
 
+  // The buttons on the page of the user's notifications.
+  document.querySelectorAll("[data-try-sound]").forEach((button) => {
+    button.addEventListener("click", () => {
+      ring();
+      document.querySelector("[data-sound-played]").hidden = false;
+    });
+  });
+
   const pop = (kind) => {
     if (window.Notification?.permission !== "granted") return;
     try {

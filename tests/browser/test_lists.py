@@ -9,7 +9,7 @@ from django.conf import settings
 from playwright.sync_api import Request, ViewportSize, expect
 
 from apps.bulk_edits.models import BulkEdit
-from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.models import SavedView, Shop, User
 from apps.orders.models import Order
 from tests.support.browser.pages import BrowserPage, Open, open_list_menu
 from tests.support.factories.catalog import make_image, make_product
@@ -269,3 +269,28 @@ def test_the_list_works_without_scripts(
     expect(page.get_by_text("1 order closed.")).to_be_visible()
 
     assert list(Order.objects.exclude(closed_at=None)) == [orders[1]]
+
+
+def test_views_are_a_menu_on_phones(logged_in_page: Open, committed_shop: Shop, owner: User, axe: None) -> None:
+    for screen in ("orders.order", "catalog.product"):
+        SavedView.objects.create(shop=committed_shop, user=owner, screen=screen, name="Big ones", query="q=big")
+    window = logged_in_page(owner, committed_shop, viewport=PHONE)
+    page = window.go("orders_order_changelist")
+    views = page.get_by_role("navigation", name="Views")
+    menu = views.locator("summary")
+
+    expect(menu).to_contain_text("Open")
+    expect(views.get_by_role("link")).to_have_count(0)
+    menu.press("Enter")
+    assert [link.inner_text() for link in views.get_by_role("link").all()][-2:] == ["All", "Big ones"]
+    expect(views.get_by_role("link", name="Open", exact=True)).to_have_attribute("aria-current", "page")
+    assert (window.barriers(), window.unreachable()) == ([], [])
+    views.get_by_role("link", name="Big ones").click()
+    expect(menu).to_contain_text("Big ones")
+    page.set_viewport_size(DESK)
+    expect(views.get_by_role("link", name="Big ones")).to_be_visible()
+    expect(menu).to_be_hidden()
+    page.set_viewport_size(PHONE)
+    page.goto(f"{window.go('catalog_product_changelist').url}?q=small")
+    expect(menu).to_contain_text("Choose a view")
+    assert window.problems == []

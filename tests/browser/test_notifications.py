@@ -156,3 +156,17 @@ def test_a_member_chooses_emails(window: BrowserPage) -> None:
 
     expect(page.get_by_text("Your notifications were saved.")).to_be_visible()
     expect(page.get_by_label("New orders: Email")).to_be_checked()
+
+
+def test_staff_try_the_sound_before_they_choose_it(window: BrowserPage, axe: None) -> None:
+    window.page.add_init_script(RECORDER)
+    page = window.go("notifications")
+    hint = page.get_by_text("If you heard nothing")
+
+    expect(hint).to_be_hidden()
+    page.get_by_role("button", name="Try sound").press("Enter")
+
+    expect(hint).to_be_visible()
+    assert page.evaluate("window.tones") == 2
+    assert window.barriers() == []
+    assert window.problems == []

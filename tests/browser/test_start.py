@@ -27,6 +27,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), p
 COLD_BYTES, WARM_BYTES = 300_000, 40_000
 SLOW_PAGES = ["home", "products", "product", "article"]
 MOST_FILES, MOST_IMAGES, MOST_SHIFT = 24, 18, 0.05
+# The page, a style sheet, a script, four fonts, and the number of new notifications.
+MOST_LIST_FILES = 8
 OURS = ("BACKOFFICE_", "_BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL")
 
 
@@ -166,6 +168,7 @@ def test_pages_load_few_files_and_do_not_move_on_a_slow_line(owner: Page, browse
     files = {name: load.requests - load.images for name, load in loads.items()}
     assert list(loads) == SLOW_PAGES
     assert {name: count for name, count in files.items() if count > MOST_FILES} == {}, files
+    assert {name: files[name] for name in page_loads.LISTS if files.get(name, 0) > MOST_LIST_FILES} == {}
     assert {name: load.images for name, load in loads.items() if load.images > MOST_IMAGES} == {}
     assert {name: load.shift for name, load in loads.items() if load.shift > MOST_SHIFT} == {}
     # The editors load after the page. Nothing that they draw is the page's largest paint, which would come a round trip

@@ -54,12 +54,12 @@ def test_numbers_may_be_written_in_several_ways(
 @pytest.mark.parametrize(
     ("column", "value", "reason"),
     [
-        ("Variant Price", "12.345", "variant 1: price is invalid: '12.345'"),
-        ("Variant Price", "12 EUR", "variant 1: price is invalid: '12 EUR'"),
-        ("Variant Grams", "1e3", "variant 1: grams is invalid: '1e3'"),
+        ("Variant Price", "12.345", "variant 1: Variant Price: is invalid: '12.345'"),
+        ("Variant Price", "12 EUR", "variant 1: Variant Price: is invalid: '12 EUR'"),
+        ("Variant Grams", "1e3", "variant 1: Variant Grams: is invalid: '1e3'"),
         ("Variant Inventory Qty", "2.5", "Variant Inventory Qty: '2.5' is not a whole number"),
-        ("Cost per item", "1.005", "cost is invalid: '1.005'"),
-        ("Status", "sold", "status is not included in the list: 'sold'"),
+        ("Cost per item", "1.005", "Cost per item: is invalid: '1.005'"),
+        ("Status", "sold", "Status: is not included in the list: 'sold'"),
         ("Variant Taxable", "perhaps", "Variant Taxable: 'perhaps' is neither yes nor no. Write true or false"),
         ("Published", "2024-01-01", "Published: '2024-01-01' is neither yes nor no. Write true or false"),
         ("Gift Card", "maybe", "Gift Card: 'maybe' is neither yes nor no. Write true or false"),
@@ -80,7 +80,7 @@ def test_prices_in_yen_may_have_zero_decimals(tmp_path: Path) -> None:
 
     report = import_table(shop, tmp_path, "Handle,Title,Variant Price", "mug,Mug,1980.00", "jug,Jug,1980.50")
 
-    assert report.startswith("line 3: failed – variant 1: price is invalid: '1980.50'")
+    assert report.startswith("line 3: failed – variant 1: Variant Price: is invalid: '1980.50'")
     with shop_scope(shop):
         assert Variant.objects.get().price == 1980
 

@@ -170,7 +170,7 @@ def test_a_refused_product_does_not_affect_the_others(in_shop: Shop, tmp_path: P
             "line 4: failed – product line 4 can't be imported: line 4 has 4 options (A, B, C, D), "
             "but a product can have at most 3"
         ),
-        "line 6: failed – variant 1: price is invalid: 'five'",
+        "line 6: failed – variant 1: Regular price: is invalid: 'five'",
         "Done: 2 new, 0 changed, 0 skipped, 3 failed.",
     ]
     assert set(Product.objects.values_list("handle", flat=True)) == {"mug", "cup"}

@@ -227,7 +227,9 @@ def test_an_existing_product_takes_the_files_values_and_stock_is_counted(shop: S
         assert set(StockMovement.objects.values_list("reason", "reference")) == {("count", "Import")}
     assert not list(find_differences())
     reasons = [reason for _, fate, reason in get_row_results(shop) if fate == "failed"]
-    assert ["title" in reasons[0], "price" in reasons[1], "already exists" in reasons[2]] == [True] * 3, reasons
+    assert ["Title: " in reasons[0], "Variant Price: " in reasons[1], "already exists" in reasons[2]] == [True] * 3, (
+        reasons
+    )
 
 
 # The header of the reference platform's CSV template. Imports do not support categories, links and measures.

@@ -129,6 +129,21 @@ def test_each_kind_has_its_own_email(shop: Shop, mailoutbox: Outbox) -> None:
     assert "CUP-7" in bodies["1 item low in stock"]
     assert "inventory/inventoryitem/?stock=low" in bodies["1 item low in stock"]
     assert "https://hooks.example/in" in bodies["1 failing webhook"]
+    assert f"/admin/webhooks/subscription/{subscription.pk}/change/" in bodies["1 failing webhook"]
+
+
+def test_a_deleted_webhook_is_named_without_a_link(shop: Shop, mailoutbox: Outbox) -> None:
+    owner = factories.make_member(shop, owner=True)
+    choose(owner, shop, failed_webhook="email")
+    subscription = make_subscription(factories.make_installation(shop), "https://hooks.example/in")
+    notify(shop, FAILED_WEBHOOK, subscription.pk)
+    with all_shops_scope():
+        type(subscription).objects.filter(pk=subscription.pk).update(deleted_at=timezone.now())
+
+    send(shop)
+
+    assert "https://hooks.example/in" in mailoutbox[0].body
+    assert f"subscription/{subscription.pk}/" not in mailoutbox[0].body
 
 
 def test_deleted_objects_are_only_counted(shop: Shop, user: User, mailoutbox: Outbox) -> None:

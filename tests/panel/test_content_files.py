@@ -68,14 +68,14 @@ def test_redirects_are_created_updated_and_refused_with_reasons(panel: Panel) ->
     assert list_redirects() == [("/moved", "/x"), ("/same", "/x")]
     imported = import_file(panel, HEADER + rows)
 
-    loop = "target creates a loop: /y → /moved → /y"
+    loop = "Redirect to: creates a loop: /y → /moved → /y"
     assert foreseen == [
         (2, "new", ""),
         (3, "skipped", "already exists and is unchanged"),
         (4, "changed", ""),
         (5, "failed", loop),
-        (6, "failed", "path can't be blank"),
-        (7, "failed", "target must begin with /, http:// or https://"),
+        (6, "failed", "Redirect from: can't be blank"),
+        (7, "failed", "Redirect to: must begin with /, http:// or https://"),
         (8, "changed", "occurs earlier in the file"),
     ]
     assert [result for _, result, _ in list_results(imported, dry=False)] == [
@@ -125,7 +125,7 @@ def test_pages_are_updated_by_their_handle(panel: Panel) -> None:
     assert list(list_results(job, dry=False)) == [
         (2, "changed", ""),
         (3, "new", ""),
-        (4, "failed", "title can't be blank"),
+        (4, "failed", "title: can't be blank"),
     ]
 
 

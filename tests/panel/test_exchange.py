@@ -219,8 +219,8 @@ def test_an_import_is_checked_confirmed_and_reported(panel: Panel, shop: Shop) -
     assert checked.context["counts"] == [("New", 1), ("Changed", 0), ("Skipped", 0), ("Failed", 1)]
     assert b"Import 1 row" in checked.content
     assert response.context["counts"] == checked.context["counts"]
-    assert b"Email is invalid." in response.content
-    assert b"2,customers,failed,<b>no</b>,email is invalid" in read_stream(report)
+    assert b"Field email: is invalid." in response.content
+    assert b"2,failed,Field email: is invalid.,customers,<b>no</b>" in read_stream(report)
     assert Customer.objects.count() == 1
 
 

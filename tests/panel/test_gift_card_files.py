@@ -97,17 +97,17 @@ def test_balances_are_imported_once_and_codes_are_not_stored(panel: Panel) -> No
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (",5.00,,,,,,", "code can't be blank"),
-        ("short,5.00,,,,,,", "code must have 8 to 20 letters and digits"),
-        ("lunch20260001,,,,,,,", "initial_value can't be blank"),
-        ("lunch20260001,0,,,,,,", "initial_value must be greater than 0"),
-        ("lunch20260001,5.00,-1,,,,,", "balance must be greater than or equal to 0"),
-        ("lunch20260001,five,,,,,,", "initial_value is invalid"),
-        ("lunch20260001,5.00,,EUR,,,,", "currency must be the shop currency"),
-        ("lunch20260001,5.00,,,bo@example.com,,,", "customer must exist"),
-        ("lunch20260001,5.00,,,,2020-01-01,,", "expires_on must not be in the past"),
-        ("lunch20260001,5.00,,,,soon,,", "expires_on is invalid"),
-        ("lunch20260001,5.00,,,,,,perhaps", "disabled: 'perhaps' is neither yes nor no. Write true or false"),
+        (",5.00,,,,,,", "Code: can't be blank"),
+        ("short,5.00,,,,,,", "Code: must have 8 to 20 letters and digits"),
+        ("lunch20260001,,,,,,,", "Initial value: can't be blank"),
+        ("lunch20260001,0,,,,,,", "Initial value: must be greater than 0"),
+        ("lunch20260001,5.00,-1,,,,,", "Balance: must be greater than or equal to 0"),
+        ("lunch20260001,five,,,,,,", "Initial value: is invalid"),
+        ("lunch20260001,5.00,,EUR,,,,", "Currency: must be the shop currency"),
+        ("lunch20260001,5.00,,,bo@example.com,,,", "Customer email: must exist"),
+        ("lunch20260001,5.00,,,,2020-01-01,,", "Expiry date: must not be in the past"),
+        ("lunch20260001,5.00,,,,soon,,", "Expiry date: is invalid"),
+        ("lunch20260001,5.00,,,,,,perhaps", "Disabled: 'perhaps' is neither yes nor no. Write true or false"),
     ],
 )
 def test_invalid_rows_fail_with_a_reason(panel: Panel, row: str, reason: str) -> None:
@@ -126,7 +126,7 @@ def test_codes_of_other_shops_are_free_and_their_customers_unknown(panel: Panel)
 
     imported = import_file(panel, HEADER + "lunch20260001,5.00,,,,,,\nlunch20260002,5.00,,,ada@example.com,,,\n")
 
-    assert list_results(imported) == [("new", ""), ("failed", "customer must exist")]
+    assert list_results(imported) == [("new", ""), ("failed", "Customer email: must exist")]
 
 
 def test_exports_have_balances_but_no_codes(panel: Panel) -> None:

@@ -89,15 +89,15 @@ def test_refused_products_are_corrected_and_imported(panel: Panel, table: Table)
 
     refused = read(download(panel, import_job))
     imported_first = list(Product.objects.values_list("handle", flat=True))
-    reason = refused[1][-1]
-    refused[2][5] = "2.50"
+    reason = refused[1][0]
+    refused[2][6] = "2.50"
     again = import_bytes(panel.shop, build(refused), Path(default_storage.path("")), name, ignore_unknown=True)
 
     assert imported_first == ["jug"]
-    assert refused[0] == [*rows[0], REASON]
-    assert [row[:5] for row in refused[1:]] == [row[:5] for row in (rows[1], rows[3], rows[4])]
-    assert "price" in reason
-    assert {row[-1] for row in refused[1:]} == {reason}
+    assert refused[0] == [REASON, *rows[0]]
+    assert [row[1:6] for row in refused[1:]] == [row[:5] for row in (rows[1], rows[3], rows[4])]
+    assert "Variant Price: " in reason
+    assert {row[0] for row in refused[1:]} == {reason}
     assert "1 new, 0 changed, 0 skipped, 0 failed" in again
     variants = Variant.objects.filter(product__handle="mug").order_by("position")
     prices = [(sku, float(price)) for sku, price in variants.values_list("inventory_item__sku", "price")]
@@ -110,23 +110,23 @@ def test_refused_customers_are_corrected_twice(panel: Panel, tmp_path: Path) -> 
 
     first = read_csv(download(panel, import_job))
     second_import = import_through_panel(
-        panel, build_csv([first[0], ["eve@example.com", *first[1][1:]], *first[2:]]), "b.csv"
+        panel, build_csv([first[0], ["", "eve@example.com", "no"], *first[2:]]), "b.csv"
     )
     second = read_csv(download(panel, second_import))
     report = import_bytes(
-        panel.shop, build_csv([second[0], ["bo@example.com", "yes", "x"], second[2][:3]]), tmp_path, "c.csv"
+        panel.shop, build_csv([second[0], ["x", "bo@example.com", "yes"], second[2][:3]]), tmp_path, "c.csv"
     )
 
     flag = "tax_exempt: 'maybe' is neither yes nor no. Write true or false"
     assert first == [
-        ["email", "tax_exempt", REASON],
-        ["none", "no", "email is invalid"],
-        ["bo@example.com", "maybe", flag],
-        ["cy@example.com", "no", "has 3 cells, but the file has 2 columns", "extra"],
+        [REASON, "email", "tax_exempt"],
+        ["email: is invalid", "none", "no"],
+        [flag, "bo@example.com", "maybe"],
+        ["has 3 cells, but the file has 2 columns", "cy@example.com", "no", "extra"],
     ]
-    assert second[0] == ["email", "tax_exempt", REASON]
-    assert second[1] == ["bo@example.com", "maybe", flag]
-    assert second[2] == ["cy@example.com", "no", "has 4 cells, but the file has 3 columns", "extra"]
+    assert second[0] == [REASON, "email", "tax_exempt"]
+    assert second[1] == [flag, "bo@example.com", "maybe"]
+    assert second[2] == ["has 4 cells, but the file has 3 columns", "cy@example.com", "no", "extra"]
     assert "2 new, 0 changed, 0 skipped, 0 failed" in report
     assert Customer.objects.count() == 4
 
@@ -204,7 +204,7 @@ def test_the_command_writes_the_refused_rows_to_a_file(shop: Shop, tmp_path: Pat
     report = import_bytes(shop, b"email\nnone\n", tmp_path, "in.csv", refused=target)
 
     assert f"Refused rows: {target}\n" in report
-    assert read_csv(target.read_bytes()) == [["email", REASON], ["none", "email is invalid"]]
+    assert read_csv(target.read_bytes()) == [[REASON, "email"], ["email: is invalid", "none"]]
 
 
 def test_a_dry_run_writes_no_refused_rows(shop: Shop, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ ROOT, THEME = Path(__file__).parents[2], Path(unfold.__file__).parent
 FOLDERS = ("templates", "static")
 # Files of the theme that the panel overrides or extends with a file of the same name.
 OVERRIDDEN = {
-    "static/unfold/fonts/inter/Inter-Bold.woff2": "fa888127b6da",
     "static/unfold/fonts/inter/Inter-Medium.woff2": "0ff3e94614e1",
     "static/unfold/fonts/inter/Inter-Regular.woff2": "e06f6b1bc553",
     "static/unfold/fonts/inter/Inter-SemiBold.woff2": "5cb7103e4e60",

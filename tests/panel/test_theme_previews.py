@@ -1,5 +1,6 @@
 """Themes show their screenshot, and files of themes can be previewed without the editor."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from django.utils import timezone
 
 from apps.content.admin.theme_editor import MAX_PREVIEW
 from apps.content.domain import assets, blob_store, themes
+from apps.content.domain.theme_files.palettes import SETTINGS_KEY, find_palettes
 from apps.content.domain.theme_files.screenshots import find_screenshots
 from apps.content.models import Asset, Theme
 from apps.core.media.storage import get_content_storage
@@ -45,6 +47,31 @@ def test_a_theme_shows_its_own_screenshot(panel: Panel, theme: Theme) -> None:
         assert (served.status_code, served.headers["Content-Type"]) == (200, "image/png")
         assert f'alt="Screenshot of {theme.name}"' in page
     assert panel.get(LIST).content.decode().count("This theme has no screenshot.") == 1
+
+
+def test_a_theme_without_a_screenshot_shows_the_colors_of_its_settings(panel: Panel, theme: Theme) -> None:
+    colors = {"accent": "#7A4B2A", "text": "#111", "name": "red", "scheme": {"ground": "#faf8f3", "again": "#111"}}
+    save_file(theme, SETTINGS_KEY, json.dumps({"current": "Warm", "presets": {"Warm": colors}}).encode())
+
+    for page in (panel.get(LIST).content.decode(), panel.get(CHANGE, theme.pk).content.decode()):
+        assert 'aria-label="Colors: #7a4b2a, #111, #faf8f3"' in page
+        assert page.count("<rect ") == 3
+        assert "These are the colors in its settings." in page
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"{}", b"[]", b"no json", b'{"current": "Gone"}', b'{"current": {"a": ""><script>"}}', b"[" * 5000, b"\xff"],
+)
+def test_a_theme_without_colors_shows_its_name_only(panel: Panel, theme: Theme, content: bytes) -> None:
+    asset = Asset.objects.get(theme=theme, key=SETTINGS_KEY)
+    Asset.objects.filter(pk=asset.pk).update(content=blob_store.store_blob(content))
+
+    page = panel.get(LIST).content.decode()
+
+    assert find_palettes([theme.pk]) == {}
+    assert "bo-palette" not in page
+    assert f'<strong class="bo-theme-name" aria-hidden="true">{theme.name}</strong>' in page
 
 
 def test_the_preferred_screenshot_is_shown(panel: Panel, theme: Theme) -> None:

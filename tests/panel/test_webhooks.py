@@ -2,8 +2,11 @@ from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.html import escape
 
+from apps.core.events.timelines import get_topic_label
+from apps.core.i18n.messages import translate
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import App, Installation, Shop, User
 from apps.core.tenancy.scope import all_shops_scope
@@ -11,6 +14,7 @@ from apps.shops.domain import app_installation
 from apps.shops.domain.app_installation import install_app
 from apps.webhooks.domain import app_config, subscriptions
 from apps.webhooks.domain.engine import fan_out
+from apps.webhooks.domain.topic_examples import list_subscribable_topics
 from apps.webhooks.models import Delivery, Payload, Subscription
 from apps.webhooks.models.deliveries import ERROR_LABELS
 from tests.support import factories
@@ -284,3 +288,31 @@ def test_a_file_that_does_not_fit_is_refused_on_the_page(owner_client: Panel, sh
         ("#" * (app_config.MAX_BYTES + 1), "The file is too large"),
     ):
         assert message in upload_configuration(owner_client, app, text).content.decode()
+
+
+def test_each_topic_has_a_name_in_plain_words(webhook_client: Panel) -> None:
+    page = " ".join(webhook_client.get(f"{LIST}_topics").content.decode().split())
+    webhook_client.user.language = "de"
+    webhook_client.user.save()
+    german = " ".join(webhook_client.get(f"{LIST}_topics").content.decode().split())
+
+    for topic in list_subscribable_topics():
+        assert f'<strong>{escape(topic.label)}</strong> <code class="bo-subtle">{topic.name}</code>' in page
+        with translation.override("de"):
+            assert (label := translate(topic.label)) != topic.label
+        assert f'<strong>{escape(label)}</strong> <code class="bo-subtle">{topic.name}</code>' in german
+
+
+def test_lists_show_and_find_topics_by_their_names(webhook_client: Panel, installation: Installation) -> None:
+    subscription = make_subscription(installation, URI)
+    delivery = make_delivery(installation, subscription)
+    label = get_topic_label(subscription.topic)
+
+    for name, row in ((LIST, subscription), (LOG, delivery)):
+        page = webhook_client.get(f"{name}_changelist", q=label.upper())
+        assert list(page.context["cl"].result_list) == [row]
+        assert f"<strong>{label}</strong> <span>{row.topic}" in page.content.decode()
+        assert list(webhook_client.get(f"{name}_changelist", q="Theme deleted").context["cl"].result_list) == []
+    for name, row in ((LIST, subscription), (LOG, delivery)):
+        page = " ".join(webhook_client.get(f"{name}_change", row.pk).content.decode().split())
+        assert f'<span>{label}</span> <code class="bo-subtle">{row.topic}</code>' in page

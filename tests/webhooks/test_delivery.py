@@ -404,6 +404,8 @@ def test_the_last_warning_disables(shop: Shop, installation: Installation, mailo
     assert (subscription.state, subscription.reason) == ("disabled", subscription_health.FAILING_REASON)
     assert [mail.subject.rsplit(" ", 2)[-1] for mail in mailoutbox] == ["failing", "failing", "disabled"]
     assert "status_500" in mailoutbox[0].body
+    assert f"({subscription.topic})" in mailoutbox[0].body
+    assert all(f"/webhooks/subscription/{subscription.pk}/change/" in mail.body for mail in mailoutbox)
     # A successful delivery resets the count.
     update_health(subscription, shop, successes=1)
     with all_shops_scope():

@@ -83,9 +83,6 @@ class CollectionAdmin(CollectionProductsPage, DuplicatingAdmin[Collection]):
     ordering = ("title", "id")
     change_form_template = "panel/catalog/collection.html"
 
-    class Media:
-        css = {"all": ("panel/catalog.css",)}
-
     def storefront_path(self, instance: Collection) -> str:
         return f"/collections/{instance.handle}"
 

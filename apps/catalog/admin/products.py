@@ -177,9 +177,6 @@ class ProductAdmin(ProductUploads, ProductImagesPage, DuplicatingAdmin[Product])
     empty_text = gettext_lazy("No products yet. Add your first product. A title is enough to start.")
     change_form_template = "panel/catalog/product.html"
 
-    class Media:
-        css = {"all": ("panel/catalog.css",)}
-
     fieldsets = (
         (None, {"fields": ("title", "body_html")}),
         (gettext_lazy("Options"), {"fields": ("options",)}),

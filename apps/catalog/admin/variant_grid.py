@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from apps.catalog.admin.images import get_thumbnail_url, thumbnail
 from apps.catalog.admin.option_fields import get_option_labels
 from apps.catalog.admin.uploads import SIDE, StagedImage
-from apps.catalog.admin.variants import BaseVariantForm
+from apps.catalog.admin.variants import VIEW_TRANSFERS, BaseVariantForm
 from apps.catalog.domain.inputs import OptionInput, VariantInput
 from apps.catalog.domain.options import COLUMNS, OptionsRefused, match_options
 from apps.catalog.domain.variants import Combination, LastVariant, list_new_combinations
@@ -27,6 +27,7 @@ from apps.core.admin.forms.forms import ShopOwnedTabularInline, Values
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.theme import ThemedSelect, ThemedTextInput, attribute_column, display
 from apps.core.types import Attrs
+from apps.inventory.domain.incoming import IncomingStock, find_incoming
 from apps.inventory.domain.stock import get_primary_location
 from apps.inventory.domain.stock_grid import Cell
 from apps.inventory.models import MAX_AVAILABLE, InventoryLevel, Location
@@ -62,6 +63,7 @@ class VariantGridData:
         locations: The locations that have stock fields in the rows.
         primary: The id of the location where new variants are stocked.
         levels: The available quantities, keyed by item id and location id.
+        incoming: The stock in transit, keyed by item id.
     """
 
     locations: Sequence[Location] = ()
@@ -70,12 +72,20 @@ class VariantGridData:
     levels: Mapping[tuple[int, int], int] = field(default_factory=dict)
     images: Sequence[ProductImage] = ()
     staged_images: Sequence[StagedImage] = ()
+    incoming: Mapping[int, Sequence[IncomingStock]] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, product: Product | None, waiting: Sequence[StagedImage], *, with_stock: bool) -> "VariantGridData":
+    def load(
+        cls, product: Product | None, waiting: Sequence[StagedImage], *, with_stock: bool, with_incoming: bool
+    ) -> "VariantGridData":
         images = list(ProductImage.rows().filter(product=product).order_by("position", "id")) if product else []
+        incoming: Mapping[int, Sequence[IncomingStock]] = {}
+        if product and with_incoming:
+            incoming = find_incoming(
+                Variant.objects.filter(product=product).order_by().values_list("inventory_item_id", flat=True)
+            )
         if not with_stock:
-            return cls(images=images, staged_images=waiting)
+            return cls(images=images, staged_images=waiting, incoming=incoming)
         locations = list(Location.rows().filter(active=True, legacy=False).order_by("id"))
         primary = get_primary_location().pk
         locations.sort(key=lambda location: location.pk != primary)
@@ -86,7 +96,7 @@ class VariantGridData:
             levels = {
                 (item, location): n for item, location, n in rows.values_list("item_id", "location_id", "available")
             }
-        return cls(shown_locations, len(locations) - len(shown_locations), primary, levels, images, waiting)
+        return cls(shown_locations, len(locations) - len(shown_locations), primary, levels, images, waiting, incoming)
 
     @property
     def image_choices(self) -> list[tuple[str, str]]:
@@ -142,6 +152,16 @@ class VariantRow(BaseVariantForm):
     @property
     def stock_cells(self) -> list[forms.BoundField]:
         return [self[f"stock_{location.pk}"] for location in self.grid_data.locations]
+
+    @property
+    def available(self) -> int | None:
+        """Return the available quantity at all locations, or None if the variant is new or not tracked."""
+        variant = self.instance
+        return variant.inventory_quantity if variant.pk and variant.inventory_item.tracked else None
+
+    @property
+    def incoming(self) -> Sequence[IncomingStock]:
+        return self.grid_data.incoming.get(self.instance.inventory_item_id, ()) if self.instance.pk else ()
 
     def get_variant_input(self) -> VariantInput:
         variant = super().get_variant_input()
@@ -238,7 +258,12 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
         self, request: HttpRequest, obj: Product | None = None, **kwargs: Any
     ) -> type[BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant]]]:
         waiting = getattr(request, "staged_images", [])
-        grid_data = VariantGridData.load(obj, waiting, with_stock=has_permission(request, CHANGE_STOCK))
+        grid_data = VariantGridData.load(
+            obj,
+            waiting,
+            with_stock=has_permission(request, CHANGE_STOCK),
+            with_incoming=has_permission(request, VIEW_TRANSFERS),
+        )
         row = type("Row", (VariantRow,), {"grid_data": grid_data})
         formset_class = super().get_formset(request, obj, **{"form": row, "labels": get_option_labels(obj), **kwargs})
         formset_class.grid_data = grid_data  # type: ignore[attr-defined]

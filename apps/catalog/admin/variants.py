@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db.models import ForeignKey, QuerySet
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -25,15 +25,20 @@ from apps.core.admin.display.money import MoneyField
 from apps.core.admin.forms.forms import PanelForm, ShopOwnedForm, Values
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.permissions import has_permission
+from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import Fieldset, ThemedTextInput, attribute_column, display
 from apps.core.i18n import formats
 from apps.core.money import format_plain
 from apps.core.tenancy.currency_conversion import get_presentments
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop
+from apps.inventory.domain.incoming import find_incoming
 
 ITEM_FIELDS = ("sku", "tracked")
 COLUMN_NAMES = {field.name for field in Variant._meta.concrete_fields} - {"id", "product"}
+
+VIEW_TRANSFERS = "inventory.view_stocktransfer"
 
 
 class BaseVariantForm(ShopOwnedForm[Variant]):
@@ -158,6 +163,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         "All variants of your products. Select variants, or filter the list, to change prices in bulk."
     )
     form = VariantForm
+    change_form_template = "panel/catalog/variant.html"
     numeric_columns = ("compared", "cost")
     list_display = ("product_title", "own_title", "sku", "price_shown", "inventory_quantity")
     optional_columns = ("scanned", "compared", "cost", "vendor", "tracked")
@@ -176,6 +182,15 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         (gettext_lazy("Inventory"), {"fields": ("tracked", "inventory_policy")}),
         (gettext_lazy("Shipping and tax"), {"fields": (("weight", "weight_unit"), "taxable")}),
     )
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
+    ) -> HttpResponse:
+        """Show the incoming stock of the variant above the form."""
+        variant = self.get_object(request, object_id) if has_permission(request, VIEW_TRANSFERS) else None
+        item_id = variant.inventory_item_id if variant else None
+        incoming = find_incoming([item_id]).get(item_id) if item_id else None
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "incoming": incoming})
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Return False because variants are created on the product page."""

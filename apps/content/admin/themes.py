@@ -23,6 +23,7 @@ from apps.content.admin.theme_editor import ThemeEditorPages, get_image_path
 from apps.content.domain import blob_store, theme_extraction, themes
 from apps.content.domain.script_tags import is_vintage
 from apps.content.domain.theme_archive import DEFAULT_LIMITS
+from apps.content.domain.theme_files.palettes import find_palettes
 from apps.content.domain.theme_files.screenshots import find_screenshots
 from apps.content.models import Asset, Theme
 from apps.core.admin.forms.error_display import format_errors
@@ -127,11 +128,18 @@ class ThemeAdmin(ThemeEditorPages):
             self.get_queryset(request), key=lambda theme: (theme.role != Theme.Role.MAIN, theme.name, theme.pk)
         )
         screenshots = find_screenshots([theme.pk for theme in rows])
+        palettes = find_palettes([theme.pk for theme in rows if theme.pk not in screenshots])
         return self.page(
             request,
             "panel/themes/list.html",
             _("Themes"),
-            cards=[self._card(request, theme, len(rows), screenshots.get(theme.pk)) for theme in rows],
+            cards=[
+                {
+                    **self._card(request, theme, len(rows), screenshots.get(theme.pk)),
+                    "palette": palettes.get(theme.pk, []),
+                }
+                for theme in rows
+            ],
             count=len(rows),
             limit=themes.MAX_THEMES,
             may_add=has_permission(request, ADD),
@@ -203,6 +211,7 @@ class ThemeAdmin(ThemeEditorPages):
             form=form,
             seen=compute_fingerprint(theme.name),
             screenshot=get_image_path(self.shop(request), screenshot) if screenshot else "",
+            palette=[] if screenshot else find_palettes([theme.pk]).get(theme.pk, []),
             may_change=may_change,
             may_add=has_permission(request, ADD),
             problems=_split_messages(theme.failure),

@@ -145,7 +145,8 @@ _MORE = define_message("list.more", "{count} more")
 _PAIR = define_format("pair", "{first}, {second}")
 # A message about a field: the field's name in the REST API, and a phrase such as "can't be blank".
 FIELD_ERROR = define_format("error.field", "{field} {error}")
-# A message about a column of a file, and about a part of an object, such as a variant.
+# A message about a member of a JSON object in a file, a column of a file, and a part of an object, such as a variant.
+MEMBER_ERROR = define_format("error.member", "{member} {error}")
 COLUMN_ERROR = define_format("error.column", "{column}: {error}")
 PART_ERROR = define_format("error.part", "{part}: {error}")
 

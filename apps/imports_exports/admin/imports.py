@@ -31,7 +31,7 @@ from apps.core.sanitizing import SafeCsvWriter
 from apps.core.types import Attrs
 from apps.imports_exports.admin.forms import UploadForm
 from apps.imports_exports.admin.outcomes import describe_outcome, find_corrected_import
-from apps.imports_exports.admin.result_display import add_labels_and_links, display_rows
+from apps.imports_exports.admin.result_display import add_labels_and_links, display_rows, format_reason
 from apps.imports_exports.domain import imports, saved_mappings
 from apps.imports_exports.domain.column_mapping import ColumnMapping, suggest_columns
 from apps.imports_exports.domain.csv_reader import UnreadableFile
@@ -227,8 +227,8 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
 
     @row_view("report/", VIEW_IMPORT)
     def report_view(self, request: HttpRequest, import_job: Import) -> FileResponse:
-        """Return a CSV file with the result of every row."""
-        columns = ("line", "kind", "fate", "label", "reason")
+        """Return a CSV file with the result of every row, and the reason in the user's language."""
+        columns = ("line", "fate", "reason", "kind", "label")
         is_preview = import_job.state in {Import.State.CHECKING, Import.State.CHECKED}
         rows = ImportedRow.objects.filter(file=import_job, dry=is_preview).order_by("line")
 
@@ -236,7 +236,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
             row_iterator = rows.iterator(chunk_size=_BATCH_SIZE)
             while batch := list(islice(row_iterator, _BATCH_SIZE)):
                 for row in add_labels_and_links(batch, request):
-                    yield {name: getattr(row, name) for name in columns}
+                    yield {name: getattr(row, name) for name in columns} | {"reason": format_reason(row)}
 
         return _create_csv_response(f"import-{import_job.pk}.csv", columns, iterate_cells())
 

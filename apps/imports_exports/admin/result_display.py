@@ -39,12 +39,17 @@ def display_rows(rows: Iterable[ImportedRow]) -> list[RowDisplay]:
             kind=row.kind_label,
             fate=row.get_fate_display(),
             label=row.label.localize() if isinstance(row.label, Message) else row.label,
-            reason=format_message(row.reason, _get_models(row.kind)),
+            reason=format_reason(row),
             changes=_format_changes(row.changes, _get_models(row.kind)),
             link=row.link,
         )
         for row in rows
     ]
+
+
+def format_reason(row: ImportedRow) -> str:
+    """Format the reason of a row's result in the user's language."""
+    return format_message(row.reason, _get_models(row.kind))
 
 
 def _format_changes(changes: Iterable[Sequence[Any]], models: Models) -> list[tuple[str, str, str]]:

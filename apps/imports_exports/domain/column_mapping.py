@@ -1,6 +1,5 @@
 """Map the columns of a CSV file to our columns. A file may use our own names or names of other systems."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,12 @@ from apps.core.i18n.messages import define_text
 from apps.imports_exports.domain.csv_reader import NoColumnKnown, UnreadableFile, has_name
 from apps.imports_exports.domain.foreign_tables.conversion import find_format
 from apps.imports_exports.domain.foreign_tables.formats import TableFormat
+from apps.imports_exports.domain.formats.file_columns import (
+    FileColumns,
+    find_headers,
+    find_source_headers,
+    normalize_column_name,
+)
 from apps.imports_exports.domain.resources import Importer, get_importers
 
 _NOT_UNIQUE = define_text("imports.columns_not_unique", "Each column name in the first line must be unique.")
@@ -53,6 +58,7 @@ class ColumnReading:
         unsupported: The names of columns in the file that are known from other systems but not supported, and columns
             without a name.
         copies: A second name for columns that fill two of our columns, keyed by the index of the column.
+        file_columns: The names of our columns in the file.
         foreign_table: The format of another system's table. Its objects are converted to our columns.
     """
 
@@ -61,6 +67,7 @@ class ColumnReading:
     names: Sequence[str]
     unknown: Sequence[str]
     unsupported: Sequence[str]
+    file_columns: FileColumns
     foreign_table: TableFormat | None = None
     copies: Mapping[int, str] = field(default_factory=dict)
 
@@ -69,11 +76,6 @@ class ColumnReading:
         if self.copies:
             cells |= {name: row[index] for index, name in self.copies.items() if index < len(row)}
         return cells
-
-
-def normalize_column_name(name: str) -> str:
-    """Return the column name in lower case, without spaces, underscores and punctuation."""
-    return re.sub(r"[\W_]+", "", name.casefold())
 
 
 def is_reason_column(column: str) -> bool:
@@ -123,15 +125,20 @@ def _detect_foreign_table(
             ignored = [
                 column for column, name in zip(columns, spellings, strict=True) if not table_format.is_read(name)
             ]
-            return ColumnReading(kind, importer, (importer.group_by,), [], ignored, table_format)
+            source_names = list(map(table_format.translate, spellings))
+            headers = find_source_headers(columns, source_names, table_format.sources)
+            file_columns = FileColumns(headers, importer.field_columns)
+            return ColumnReading(kind, importer, (importer.group_by,), [], ignored, file_columns, table_format)
     return None
 
 
 def apply_mapping(columns: Sequence[str], mapping: ColumnMapping) -> ColumnReading:
     names = [mapping["columns"].get(column, "") for column in columns]
     reading = _create_column_reading(mapping["kind"], get_importers()[mapping["kind"]], columns, names)
-    copies = mapping.get("copies", {})
-    return replace(reading, copies={index: copies[name] for index, name in enumerate(columns) if name in copies})
+    second_names = mapping.get("copies", {})
+    copies = {index: second_names[name] for index, name in enumerate(columns) if name in second_names}
+    headers = find_headers(columns, names, copies)
+    return replace(reading, copies=copies, file_columns=replace(reading.file_columns, headers=headers))
 
 
 def suggest_columns(columns: Sequence[str], importer: Importer) -> list[str]:
@@ -182,7 +189,9 @@ def _create_column_reading(
     ignored = [column for column, name in zip(columns, names, strict=True) if not name and not is_reason_column(column)]
     unsupported = {normalize_column_name(column) for column in importer.unsupported}
     unknown = [column for column in ignored if has_name(column) and normalize_column_name(column) not in unsupported]
-    return ColumnReading(kind, importer, names, unknown, [column for column in ignored if column not in unknown])
+    unsupported_columns = [column for column in ignored if column not in unknown]
+    file_columns = FileColumns(find_headers(columns, names, {}), importer.field_columns)
+    return ColumnReading(kind, importer, names, unknown, unsupported_columns, file_columns)
 
 
 def _get_names(spellings: Sequence[str], importer: Importer) -> list[str]:

@@ -21,6 +21,7 @@ from apps.imports_exports.domain.csv_reader import BadRow, Table
 from apps.imports_exports.domain.duplicate_index import DuplicateIndex
 from apps.imports_exports.domain.foreign_tables.conversion import convert_table
 from apps.imports_exports.domain.foreign_tables.formats import ConvertedRow
+from apps.imports_exports.domain.formats.file_columns import FileColumns
 from apps.imports_exports.domain.formats.table_files import TableFile
 from apps.imports_exports.domain.resources import get_importers, resources
 from apps.imports_exports.domain.row_groups import Rows, SeparateRows, create_bad_row, create_row, iterate_groups
@@ -139,7 +140,8 @@ def _parse_json_row(line: int, text: bytes, kinds: dict[str, str]) -> ImportRow:
         if key in kinds and isinstance(body, dict):
             kind = kinds[key]
             unknown = frozenset(body) - get_importers()[kind].members
-            return ImportRow(line, kind, body, unknown=unknown, source=text)
+            file_columns = FileColumns(None, get_importers()[kind].field_columns)
+            return ImportRow(line, kind, body, unknown=unknown, source=text, file_columns=file_columns)
     forms = " or ".join(f'{{"{key}": {{…}}}}' for key in sorted(kinds))
     return ImportRow(line, problem=_NO_OBJECT(forms=forms), source=text)
 

@@ -5,7 +5,7 @@ The other modules of this app work with any resource.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
 from typing import IO, Protocol, TypeAlias
@@ -104,6 +104,8 @@ class Importer:
         models: The models that have the fields of an object and its parts, the most likely model first.
         columns: The CSV columns.
         aliases: The names that other systems use, keyed by our column names.
+        field_columns: Our names of columns whose field has another name, keyed by the path of the field without
+            positions, such as ``line_items.price``.
         get_label: Returns the label of a column in the current language. The labels are known names in files, too.
         unsupported: Column names of other systems that are not supported. Staff see that these columns are ignored, but
             do not have to confirm this.
@@ -136,6 +138,7 @@ class Importer:
     models: tuple[type[Model], ...]
     columns: tuple[str, ...]
     aliases: Mapping[str, Sequence[str]]
+    field_columns: Mapping[str, str] = field(default_factory=dict)
     get_label: Callable[[str], str] = str
     members: frozenset[str]
     group_by: str = ""

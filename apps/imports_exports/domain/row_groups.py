@@ -198,9 +198,9 @@ class _Group:
                 self.add(line, row)
         label, problem = f"{resources[kind].singular} {self.cell}", None
         if not self.cell:
-            problem = COLUMN_ERROR(column=importer.group_by, error=BLANK)
+            problem = self._refuse_key(BLANK)
         elif _SCIENTIFIC.fullmatch(self.cell.strip()):
-            problem = COLUMN_ERROR(column=importer.group_by, error=_SHORTENED_KEY(value=self.cell.strip()))
+            problem = self._refuse_key(_SHORTENED_KEY(value=self.cell.strip()))
         elif not known_cells.add(kind, self.cell):
             problem = _NOT_TOGETHER(what=label)
         elif self.problem:
@@ -210,6 +210,10 @@ class _Group:
         if problem:
             return ImportRow(self.line, kind, problem=problem, label=self.cell, source=self.source)
         return create_row(self.line, self.reading, self.rows, self.source, self.notes)
+
+    def _refuse_key(self, error: Message) -> Message:
+        column = self.reading.file_columns.get_header(self.reading.importer.group_by)
+        return COLUMN_ERROR(column=column, error=error)
 
 
 def _get_source(row: Row) -> Sequence[Sequence[str]]:
@@ -229,9 +233,9 @@ def create_row(
     notes: Sequence[Message] = (),
 ) -> ImportRow:
     """Create the object of some rows, with a note for each number that a spreadsheet shortened."""
-    kind, importer = reading.kind, reading.importer
+    kind, importer, names = reading.kind, reading.importer, reading.file_columns
     shortened = {
-        (column, cell): _SHORTENED(column=column, value=cell)
+        (column, cell): _SHORTENED(column=names.get_header(column), value=cell)
         for cells in rows
         for column, cell in cells.items()
         if "E+" in cell and _SCIENTIFIC.fullmatch(cell.strip())
@@ -239,6 +243,7 @@ def create_row(
     try:
         parsed = importer.body(rows)
         body, more_notes = parsed if isinstance(parsed, NotedBody) else (parsed, ())
-        return ImportRow(line, kind, body, notes=(*notes, *shortened.values(), *more_notes), source=source)
+        all_notes = (*notes, *shortened.values(), *map(names.rename, more_notes))
+        return ImportRow(line, kind, body, notes=all_notes, source=source, file_columns=names)
     except UnreadableCell as error:
-        return ImportRow(line, kind, problem=error.message, label=get_label(rows[0]), source=source)
+        return ImportRow(line, kind, problem=names.rename(error.message), label=get_label(rows[0]), source=source)

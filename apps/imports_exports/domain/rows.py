@@ -16,6 +16,7 @@ from apps.core.i18n.messages import COLUMN_ERROR, Message, define_message, defin
 from apps.core.money import format_plain
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import ReadOnlyAttrs
+from apps.imports_exports.domain.formats.file_columns import FileColumns
 from apps.imports_exports.models import Import, ImportedRow
 
 UNCHANGED = define_text("imports.unchanged", "already exists and is unchanged")
@@ -85,6 +86,7 @@ class ImportRow:
         fetched: External data, keyed by URL. None during validation, because validation fetches no data.
         notes: What the reader of the file left out or could not be sure of, although the object can be imported.
         source: The cells of all rows of the object as they are in the table, or its JSON line.
+        file_columns: The names of columns in the file, for messages about the row.
     """
 
     line: int
@@ -96,6 +98,7 @@ class ImportRow:
     fetched: ReadOnlyAttrs | None = None
     notes: tuple[Message, ...] = ()
     source: Sequence[Sequence[str]] | bytes = ()
+    file_columns: FileColumns | None = None
 
     @property
     def digest(self) -> str:

@@ -157,8 +157,14 @@ def import_batch(
             reason = _FORBIDDEN(kind=Message(f"resource_name.{row.kind}"))
             outcomes.append(RowOutcome(RowResult.FAILED, reason=reason))
         else:
-            outcomes.append(add_notes(next(imported), row.notes))
+            outcomes.append(add_notes(_name_file_columns(next(imported), row), row.notes))
     return outcomes
+
+
+def _name_file_columns(outcome: RowOutcome, row: ImportRow) -> RowOutcome:
+    if row.file_columns is None or outcome.reason is None:
+        return outcome
+    return replace(outcome, reason=row.file_columns.rename(outcome.reason))
 
 
 def _import_rows(

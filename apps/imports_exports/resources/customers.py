@@ -44,6 +44,7 @@ from apps.imports_exports.resources.cells import (
     ADDRESS_ALIASES,
     ADDRESS_COLUMNS,
     MORE_ADDRESS_ALIASES,
+    READ_ADDRESS_COLUMNS,
     build_address,
     convert_api_errors,
     file_context,
@@ -58,6 +59,13 @@ _FLAGS = tuple(name for name in _CUSTOMER_FIELDS if isinstance(Customer._meta.ge
 _ADDRESS_FIELDS = tuple(name for name in ADDRESS_COLUMNS if name not in _CUSTOMER_FIELDS)
 _SMS = "accepts_sms_marketing"
 _CONSENTS = ("accepts_marketing", *consents.FIELDS)
+# Columns whose field has another name.
+_FIELD_COLUMNS = {
+    **{f"addresses.{name}": name for name in READ_ADDRESS_COLUMNS},
+    "addresses.phone": "address_phone",
+    "email_marketing_consent.state": "accepts_marketing",
+    "sms_marketing_consent.state": _SMS,
+}
 # The labels of row results contain no personal data.
 _LABEL_PREFIX = "customer:"
 _ADDRESS_IGNORED = define_text(
@@ -335,6 +343,7 @@ CUSTOMERS = Resource(
         models=(Customer, Address),
         columns=(*_TABLE, *MORE_ADDRESS_ALIASES),
         aliases=merge_words(_ALIASES, CUSTOMER_WORDS),
+        field_columns=_FIELD_COLUMNS,
         get_label=get_customer_label,
         unsupported=("Customer ID",),
         members=get_member_names(CustomerSerializer),

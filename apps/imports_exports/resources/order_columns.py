@@ -60,6 +60,8 @@ LINE_FIELDS = {
     "line_discount": "total_discount",
 }
 LINE_FLAGS = {"line_requires_shipping": "requires_shipping", "line_taxable": "taxable"}
+# The endings of columns with taxes, keyed by the field of a tax line.
+TAX_FIELDS = {"title": "_title", "rate": "_rate", "price": ""}
 # Columns with the duties of a line item. A cell may contain several duties, and taxes are grouped by duty.
 DUTY = ("line_duty", "line_duty_hs_code", "line_duty_origin")
 DUTY_TAX = ("line_duty_tax_title", "line_duty_tax_rate", "line_duty_tax")
@@ -156,4 +158,18 @@ ALIASES = {
         for kind in ADDRESSES
         for name, aliases in (ADDRESS_ALIASES | MORE_ADDRESS_ALIASES).items()
     },
+}
+# Our columns, keyed by the paths of their fields.
+FIELD_COLUMNS = {
+    "name": "order",
+    **{f"line_items.{field}": column for column, field in (LINE_FIELDS | LINE_FLAGS | IMPORTED_LINE_FIELDS).items()},
+    "line_items.fulfilled_quantity": "line_fulfilled",
+    **{f"line_items.tax_lines.{field}": f"line_tax{suffix}" for field, suffix in TAX_FIELDS.items()},
+    **{f"shipping_lines.tax_lines.{field}": f"shipping_tax{suffix}" for field, suffix in TAX_FIELDS.items()},
+    "shipping_lines.title": "shipping_title",
+    "shipping_lines.price": "shipping_price",
+    "transactions.amount": "paid",
+    "transactions.processed_at": "paid_at",
+    "fulfillments.created_at": "fulfilled_at",
+    **{f"{kind}_address.{name}": f"{kind}_{name}" for kind in ADDRESSES for name in READ_ADDRESS_COLUMNS},
 }

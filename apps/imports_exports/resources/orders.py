@@ -13,6 +13,7 @@ from apps.imports_exports.resources.foreign_orders.bodies import parse_rows
 from apps.imports_exports.resources.order_columns import (
     ALIASES,
     COLUMNS,
+    FIELD_COLUMNS,
     IMPORTED_COLUMNS,
     LINE_COLUMNS,
     UNSUPPORTED,
@@ -43,6 +44,7 @@ ORDERS = Resource(
         models=(Order, LineItem, ShippingLine, Transaction, Address),
         columns=IMPORTED_COLUMNS,
         aliases=merge_words(ALIASES, ORDER_WORDS),
+        field_columns=FIELD_COLUMNS,
         get_label=get_order_label,
         unsupported=UNSUPPORTED,
         members=get_member_names(

@@ -105,6 +105,7 @@ PAGES = Resource(
         granted_by="pages",
         models=(Page,),
         columns=_COLUMNS,
+        field_columns={"handle": HANDLE},
         aliases={
             HANDLE: ("Page: Handle",),
             "title": ("Page title",),

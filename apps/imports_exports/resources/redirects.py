@@ -97,6 +97,7 @@ REDIRECTS = Resource(
         granted_by="links",
         models=(Redirect,),
         columns=(FROM, TO),
+        field_columns={"path": FROM, "target": TO},
         aliases={
             FROM: ("Path", "Old path", "Old URL", "Source URL"),
             TO: ("Target", "New path", "New URL", "Target URL"),

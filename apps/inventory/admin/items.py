@@ -28,6 +28,7 @@ from apps.core.admin.theme import ThemedSelect
 from apps.core.exceptions import DomainError
 from apps.inventory.domain import low_stock, stock, stock_grid, transfers
 from apps.inventory.domain.hooks import get_item_names, get_search_conditions
+from apps.inventory.domain.incoming import find_incoming
 from apps.inventory.domain.stock_grid import CellsRefused
 from apps.inventory.models import HS_CODE, InventoryItem, InventoryLevel, Location, StockMovement
 from apps.shops.domain.countries import find_province, get_country_choices
@@ -133,14 +134,9 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         item = self.get_object(request, object_id)
         if item is None:
             return super().change_view(request, object_id, form_url, extra_context)
-        page = {"title": get_item_names([item])[item.pk], "incoming": self._get_incoming(item)}
+        incoming = find_incoming([item.pk]).get(item.pk)
+        page = {"title": get_item_names([item])[item.pk], "incoming": incoming}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **page})
-
-    def _get_incoming(self, item: InventoryItem) -> list[tuple[Location, int]]:
-        """Return the locations to which the item is in transit, with the quantities."""
-        incoming = transfers.get_incoming([item.pk])
-        locations = Location.rows().in_bulk({location for _item, location in incoming}) if incoming else {}
-        return [(locations[location], quantity) for (_item, location), quantity in incoming.items()]
 
     def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """Show the stock grid. On POST, save either all changed cells or none."""

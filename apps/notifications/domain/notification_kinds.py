@@ -1,6 +1,6 @@
 """The kinds of notifications, registered in ``extensions``. A member needs the permission of a kind to get it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -21,7 +21,8 @@ class Kind:
         object_page: The name of the URL of an object, or an empty string if emails only link to the list.
         get_text: Returns the text for a number of notifications, such as "3 new orders". The second argument is the
             number as text, such as "99+".
-        get_names: Returns the names of objects by id, without deleted objects.
+        get_names: Returns the names of objects by id, without deleted objects that have no name any more.
+        find_pages: Returns the ids of objects that have a page.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Kind:
     object_page: str = ""
     get_text: Callable[[int, str], str]
     get_names: Callable[[Sequence[int]], Mapping[int, str]]
+    find_pages: Callable[[Sequence[int]], Collection[int]] = list
 
 
 kinds = Registry[str, Kind]("kinds of notifications", get_key=attrgetter("name"))

@@ -5,9 +5,10 @@ from uuid import UUID
 
 from django.apps import apps
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
@@ -18,8 +19,10 @@ from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.theme import attribute_column, display
 from apps.core.events.models import Event
+from apps.core.events.timelines import get_topic_label
 from apps.core.i18n.formats import lowercase_label
 from apps.shops.admin.filters import AppFilter
+from apps.webhooks.admin.topic_names import find_topics, format_topic
 from apps.webhooks.domain import replay
 from apps.webhooks.domain.engine.retry_policy import MAX_ATTEMPTS
 from apps.webhooks.models import Delivery, Payload
@@ -100,12 +103,10 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
         return _search_deliveries(queryset, search_term.strip()), False
 
     @display(description=gettext_lazy("Topic"))
-    def topic_and_kind(self, delivery: Delivery) -> str:
+    def topic_and_kind(self, delivery: Delivery) -> SafeString:
         """Return the topic. If the delivery is not for an event, append the kind of delivery, e.g. ``test``."""
-        if delivery.kind == Delivery.Kind.EVENT:
-            return delivery.topic
-        kind = lowercase_label(delivery.get_kind_display())
-        return _("{topic} ({kind})").format(topic=delivery.topic, kind=kind)
+        is_event = delivery.kind == Delivery.Kind.EVENT
+        return format_topic(delivery.topic, "" if is_event else lowercase_label(delivery.get_kind_display()))
 
     @display(description=gettext_lazy("Object"), empty_value="–")
     def event_subject(self, delivery: Delivery) -> str | None:
@@ -145,7 +146,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
         return self.page(
             request,
             "panel/webhooks/delivery.html",
-            f"{delivery.topic} → {delivery.endpoint.uri}"[:120],
+            f"{get_topic_label(delivery.topic)} → {delivery.endpoint.uri}"[:120],
             original=delivery,
             state=(STATE_COLORS[delivery.state], delivery.get_state_display()),
             attempts=list(delivery.log.order_by("number", "pk")),
@@ -196,7 +197,7 @@ def _search_deliveries(queryset: QuerySet[Delivery], term: str) -> QuerySet[Deli
         return queryset.filter(topic__istartswith=term)
     newest = Delivery.rows().order_by("-pk").values_list("pk", flat=True)
     oldest = list(newest[NAME_SEARCH_LIMIT - 1 : NAME_SEARCH_LIMIT])
-    matches = queryset.filter(event__subject_label__icontains=term)
+    matches = queryset.filter(Q(event__subject_label__icontains=term) | Q(topic__in=find_topics(term)))
     return matches.filter(pk__gte=oldest[0]) if oldest else matches
 
 

@@ -13,6 +13,7 @@ from apps.core.admin.forms.forms import Values
 from apps.core.http.ssrf_guard import URL_MAX_LENGTH
 from apps.core.i18n.messages import translate
 from apps.webhooks.domain import topics
+from apps.webhooks.domain.topic_examples import get_section_title
 from apps.webhooks.models import Subscription
 
 # The fields that staff can change later. The topic of a subscription never changes.
@@ -91,10 +92,10 @@ def require_staff_subscription(subscription: Subscription) -> None:
 
 
 def _build_topic_choices() -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield the topics, grouped by the part of the name before the slash."""
-    families: dict[str, list[tuple[str, str]]] = {}
+    """Yield the topics in plain words with their codes, grouped by section."""
+    sections: dict[str, list[tuple[str, str]]] = {}
     offered = [topic for topic in topics.get_offered_topics() if topics.is_for_staff(topic.name)]
     for topic in offered:
-        label = _("{topic} – {label}").format(topic=topic.name, label=translate(topic.label))
-        families.setdefault(topic.name.replace(".", "/").partition("/")[0], []).append((topic.name, label))
-    yield from sorted(families.items())
+        label = f"{translate(topic.label)} ({topic.name})"
+        sections.setdefault(_(get_section_title(topic.name)), []).append((topic.name, label))
+    yield from sorted(sections.items())

@@ -7,10 +7,11 @@ from typing import cast
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import DateTimeField, Exists, F, OuterRef, QuerySet, Subquery
+from django.db.models import DateTimeField, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
@@ -34,7 +35,8 @@ from apps.shops.admin.uninstall_preview import uninstall_counts
 from apps.shops.domain import app_registration
 from apps.webhooks.admin import app_config
 from apps.webhooks.admin.staff_subscriptions import SubscriptionForm, get_displayed_values, require_staff_subscription
-from apps.webhooks.domain import delivery_tests, replay, topic_examples
+from apps.webhooks.admin.topic_names import describe_sections, find_topics, format_topic
+from apps.webhooks.domain import delivery_tests, replay
 from apps.webhooks.domain import subscriptions as service
 from apps.webhooks.domain.engine.headers import get_signature_header
 from apps.webhooks.models import Attempt, Delivery, Health, Subscription
@@ -122,7 +124,18 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
             .order_by(*self.ordering)
         )
 
-    topic_name = attribute_column("topic", gettext_lazy("Topic"))
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Subscription], search_term: str
+    ) -> tuple[QuerySet[Subscription], bool]:
+        """Search by the name of a topic in the user's language, too."""
+        found, may_have_duplicates = super().get_search_results(request, queryset, search_term)
+        topics = find_topics(search_term.strip())
+        return found | queryset.filter(Q(topic__in=topics)) if topics else found, may_have_duplicates
+
+    @display(description=gettext_lazy("Topic"))
+    def topic_name(self, subscription: Subscription) -> SafeString:
+        return format_topic(subscription.topic)
+
     app_name = attribute_column("app.name", gettext_lazy("App"))
     delivered_at = attribute_column("delivered_at", gettext_lazy("Last delivery"), empty_value="–")
 
@@ -244,9 +257,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
 
     @extra_view("topics/", VIEW_PERMISSION)
     def topics_view(self, request: HttpRequest) -> HttpResponse:
-        return self.page(
-            request, "panel/webhooks/topics.html", _("Webhook topics"), families=topic_examples.describe_topics()
-        )
+        return self.page(request, "panel/webhooks/topics.html", _("Webhook topics"), sections=describe_sections())
 
     @extra_view("configuration/<int:app_id>/", keyed=True)
     def configuration_view(self, request: HttpRequest, app_id: int) -> HttpResponse:

@@ -37,6 +37,29 @@ _SECTIONS: Mapping[str, str] = {
     "tender_transactions": "orders",
     "variants": "products",
 }
+# The titles of the sections in docs/topics.md and in the panel.
+_TITLES: Mapping[str, str] = {
+    "app": gettext_noop("App"),
+    "articles": gettext_noop("Articles"),
+    "blogs": gettext_noop("Blogs"),
+    "collections": gettext_noop("Collections"),
+    "customers": gettext_noop("Customers"),
+    "draft_orders": gettext_noop("Draft orders"),
+    "fulfillment_orders": gettext_noop("Fulfillment orders"),
+    "fulfillment_services": gettext_noop("Fulfillment services"),
+    "fulfillments": gettext_noop("Fulfillments"),
+    "inventory": gettext_noop("Inventory"),
+    "locations": gettext_noop("Locations"),
+    "metafields": gettext_noop("Metafields"),
+    "mobile_platform_applications": gettext_noop("Mobile platform applications"),
+    "orders": gettext_noop("Orders"),
+    "payment_handlers": gettext_noop("Payment handlers"),
+    "product_listings": gettext_noop("Product listings"),
+    "products": gettext_noop("Products"),
+    "script_tags": gettext_noop("Script tags"),
+    "shop": gettext_noop("Shop"),
+    "themes": gettext_noop("Themes"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +106,23 @@ def load_examples() -> Mapping[str, Any]:
     return examples_by_topic
 
 
-def describe_topics() -> list[tuple[str, list[TopicDescription]]]:
-    """Describe all topics, grouped by the part of the name before the slash."""
+def describe_topics() -> dict[str, list[TopicDescription]]:
+    """Describe all topics, grouped by the English title of their section and sorted."""
     families: dict[str, list[TopicDescription]] = {}
     for topic in list_subscribable_topics():
         family = _family(topic.name)
         families.setdefault(family, []).append(_describe_topic(topic, families.get(family, ())))
-    return list(families.items())
+    sections: dict[str, list[TopicDescription]] = {}
+    for family, rows in families.items():
+        sections.setdefault(get_section_title(family), []).extend(rows)
+    return dict(sorted(sections.items()))
+
+
+def get_section_title(topic: str) -> str:
+    """Return the English title of the section that lists a topic or a family of topics."""
+    family = _family(topic)
+    section = "metafields" if family.endswith("_metafields") else _SECTIONS.get(family, family)
+    return _TITLES.get(section) or section.replace("_", " ").capitalize()
 
 
 def _describe_topic(topic: Topic, before: Sequence[TopicDescription]) -> TopicDescription:
@@ -123,7 +156,7 @@ def render_topics_page() -> str:
         f"  [examples.json](../apps/webhooks/{PATH.name}), in version {settings.API_VERSIONS[-1]}.",
         "",
     ]
-    for title, rows in _group_by_section().items():
+    for title, rows in describe_topics().items():
         lines += [f"## {title}", "", "| topic | when | scope |", "|---|---|---|"]
         for row in rows:
             mark = "\\*" if row.is_extension else ""
@@ -132,14 +165,6 @@ def render_topics_page() -> str:
     absent = ", ".join(f"`{name}`" for name in _unsupported())
     lines += ["## Not supported", "", f"Topics for features that Backoffice does not have: {absent}.", ""]
     return "\n".join(lines)
-
-
-def _group_by_section() -> dict[str, list[TopicDescription]]:
-    sections: dict[str, list[TopicDescription]] = {}
-    for family, rows in describe_topics():
-        owner = "metafields" if family.endswith("_metafields") else _SECTIONS.get(family, family)
-        sections.setdefault(owner.replace("_", " ").capitalize(), []).extend(rows)
-    return dict(sorted(sections.items()))
 
 
 def _format_scope(audience: str) -> str:

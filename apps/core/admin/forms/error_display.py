@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from apps.core.admin.display.fields import Models, get_field_label
 from apps.core.exceptions import DomainError
-from apps.core.i18n.messages import COLUMN_ERROR, FIELD_ERROR, PART_ERROR, Message, get_items, translate
+from apps.core.i18n.messages import COLUMN_ERROR, FIELD_ERROR, MEMBER_ERROR, PART_ERROR, Message, get_items, translate
 
 _ENDS = (".", "!", "?", "…", ":")
 
@@ -45,6 +45,9 @@ def format_message(message: str, models: Models = ()) -> str:
         return format_field_error(str(message.params["field"]), message.get("error"), models)
     if message.code == PART_ERROR.code:
         return f"{capfirst(message.get('part').localize())}: {format_message(message.get('error'), models)}"
+    if message.code == MEMBER_ERROR.code:
+        text = _("Field {name}: {message}")
+        return as_sentence(text.format(name=message.params["member"], message=message.get("error").localize()))
     if message.code == COLUMN_ERROR.code:
         text = _("Column {column}: {message}")
         return as_sentence(text.format(column=message.params["column"], message=message.get("error").localize()))

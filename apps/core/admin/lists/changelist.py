@@ -72,6 +72,12 @@ class PanelChangeList(ThemedChangeList):
         if any(self.saveable_query == view["link"].removeprefix("?") for view in self.own_views):
             self.saveable_query = ""
 
+    @property
+    def view_name(self) -> str:
+        """Return the name of the current view, or a request to choose one if the list shows other rows."""
+        own_names = [str(view["title"]) for view in self.own_views if view["current"]]
+        return self.current_view.view.name if self.current_view else next(iter(own_names), _("Choose a view"))
+
     def get_results(self, request: HttpRequest) -> None:
         """Load the page. The count does not join the sort tables, because they have exactly one entry per row."""
         self.list_per_page: int = get_page_size(request, self.model_admin.list_per_page)

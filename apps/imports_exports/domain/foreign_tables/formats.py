@@ -90,11 +90,15 @@ class TableFormat:
     Attributes:
         is_recognized: Returns True if a table with these normalized column names has this format.
         is_read: Returns True if the conversion reads a column, by its normalized name. Staff see the other columns.
+        sources: The columns that are converted to each of our columns, for error messages.
+        translate: Returns the name in ``sources`` for a normalized column name.
         get_links: Returns the connections of a row.
         convert: Converts the rows of an object, the row of the object itself first, or raises ``Unconvertible``.
     """
 
     is_recognized: Callable[[Collection[str]], bool]
     is_read: Callable[[str], bool]
+    sources: Mapping[str, Sequence[str]]
     get_links: Callable[[SourceRow], RowLinks]
     convert: Callable[[Sequence[SourceRow]], ConvertedObject]
+    translate: Callable[[str], str] = str

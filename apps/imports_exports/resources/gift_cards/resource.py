@@ -190,6 +190,7 @@ GIFT_CARDS = Resource(
         granted_by="gift_cards",
         models=(GiftCard,),
         columns=(CODE, *_VALUES),
+        field_columns={"code": CODE, "customer": "customer_email"},
         aliases={
             CODE: ("Code", "Card code", "Card number", "Gift card number", "Voucher code", "Gutscheincode"),
             "initial_value": ("Initial balance", "Original value", "Original balance", "Startguthaben", "Wert"),

@@ -71,6 +71,7 @@ INVENTORY = Resource(
         models=(InventoryItem, InventoryLevel),
         columns=table.COLUMNS,
         aliases=table.ALIASES,
+        field_columns={f"levels.{name}": column for column, name in table.QUANTITIES.items()},
         unsupported=table.UNSUPPORTED,
         members=frozenset(_MEMBERS),
         find_names=table.find_column_names,

@@ -5,7 +5,7 @@ A table has a row for each variant and location, or a row for each variant with 
 
 from collections.abc import Iterable, Sequence
 
-from apps.imports_exports.domain.column_mapping import normalize_column_name
+from apps.imports_exports.domain.formats.file_columns import normalize_column_name
 from apps.imports_exports.domain.resources import ObjectData
 from apps.imports_exports.domain.rows import Body, Cells
 from apps.imports_exports.resources.products import table as product_table

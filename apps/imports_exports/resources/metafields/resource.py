@@ -81,6 +81,7 @@ METAFIELDS = Resource(
         granted_by="products",
         models=(Metafield,),
         columns=tuple(_FIELDS),
+        field_columns={name: column for column, name in _FIELDS.items()},
         aliases={
             OWNER_TYPE: ("Owner resource", "Resource"),
             OWNER: ("Owner identifier", "Owner handle", "Identifier"),

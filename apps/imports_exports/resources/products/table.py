@@ -146,6 +146,22 @@ ALIASES = {
     "Collection": ("Collections",),
 }
 
+# Our columns, keyed by the paths of their fields.
+FIELD_COLUMNS = {
+    **{name: column for column, name in (CLEARED | NOT_CLEARED | PRODUCT_FLAGS).items()},
+    "collections": "Collection",
+    "options.name": "Option1 Name",
+    **{
+        f"variants.{name}": column
+        for column, name in (
+            OPTION_VALUES | VARIANT_CLEARED | VARIANT_NOT_CLEARED | VARIANT_FLAGS | {POLICY: "inventory_policy"}
+        ).items()
+    },
+    "variants.inventory_levels": LEVELS,
+    "images.src": "Image Src",
+    "images.position": "Image Position",
+    "images.alt": "Image Alt Text",
+}
 _POLICIES = ("continue", "deny")
 _PRODUCT_COLUMNS = (*CLEARED, *NOT_CLEARED, "Published", "Status", "Gift Card", "Collection", *OPTION_NAMES)
 

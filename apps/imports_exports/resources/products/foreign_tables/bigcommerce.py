@@ -19,6 +19,7 @@ from apps.imports_exports.domain.foreign_tables.formats import (
     TableFormat,
 )
 from apps.imports_exports.resources.products.foreign_tables import values
+from apps.imports_exports.resources.products.table import HANDLE, QUANTITY
 
 _UNUSED_RULE = define_message("foreign_tables.unused_rule", "The rule {rule} was not imported: {value}")
 # The names in the newer form, keyed by the names in the older form.
@@ -239,9 +240,33 @@ def _get_stock(row: SourceRow, product: SourceRow) -> dict[str, str]:
     return values.get_stock(row.get("currentstock"), is_tracked=is_tracked)
 
 
+# The columns that are converted to each of our columns.
+_SOURCES = {
+    HANDLE: ("producturl",),
+    values.TITLE: ("name",),
+    values.BODY: ("description",),
+    values.VENDOR: ("brand",),
+    values.PUBLISHED: ("isvisible",),
+    values.COLLECTION: ("categories",),
+    values.SKU: ("sku",),
+    values.BARCODE: ("upcean", "gtin"),
+    values.PRICE: ("price", "saleprice"),
+    values.COMPARE_AT: ("price", "retailprice"),
+    values.COST: ("costprice",),
+    values.SHIPPED: ("type",),
+    values.WEIGHT: ("weight",),
+    QUANTITY: ("currentstock",),
+    values.IMAGE: ("imageurlimport", "internalimageurlexport"),
+    values.IMAGE_ALT: ("imagedescription",),
+    values.VARIANT_IMAGE: ("variantimageurl",),
+    values.SEO_TITLE: ("pagetitle",),
+    values.SEO_DESCRIPTION: ("metadescription",),
+}
 BIGCOMMERCE = TableFormat(
     is_recognized=_is_recognized,
     is_read=_is_read,
+    sources=_SOURCES,
     get_links=_get_links,
     convert=_convert,
+    translate=_translate,
 )

@@ -11,6 +11,7 @@ from apps.core.i18n.messages import define_message
 from apps.imports_exports.domain.flags import find_flag
 from apps.imports_exports.domain.foreign_tables.formats import ConvertedObject, RowLinks, SourceRow, TableFormat
 from apps.imports_exports.resources.products.foreign_tables import values
+from apps.imports_exports.resources.products.table import HANDLE, QUANTITY
 
 _TRANSLATION = define_message(
     "foreign_tables.translation", "The texts of the store view {view} were not imported. Texts have one language"
@@ -180,9 +181,34 @@ def _get_stock(row: SourceRow) -> dict[str, str]:
     return values.get_stock(row.get("qty"), is_tracked=is_tracked, may_oversell=may_oversell)
 
 
+# The columns that are converted to each of our columns.
+_SOURCES = {
+    HANDLE: ("urlkey",),
+    values.TITLE: ("name",),
+    values.BODY: ("shortdescription", "description"),
+    values.VENDOR: ("additionalattributes",),
+    values.KIND: ("attributesetcode",),
+    values.PUBLISHED: ("productonline",),
+    values.STATUS: ("productonline",),
+    values.COLLECTION: ("categories",),
+    values.SKU: ("sku",),
+    values.PRICE: ("price", "specialprice"),
+    values.COMPARE_AT: ("price", "msrpprice"),
+    values.COST: ("cost",),
+    values.TAXABLE: ("taxclassname",),
+    values.SHIPPED: ("producttype",),
+    values.WEIGHT: ("weight",),
+    QUANTITY: ("qty",),
+    values.IMAGE: ("baseimage", "additionalimages"),
+    values.IMAGE_ALT: ("baseimagelabel", "additionalimagelabels"),
+    values.VARIANT_IMAGE: ("baseimage",),
+    values.SEO_TITLE: ("metatitle",),
+    values.SEO_DESCRIPTION: ("metadescription",),
+}
 MAGENTO = TableFormat(
     is_recognized=_is_recognized,
     is_read=_READ.__contains__,
+    sources=_SOURCES,
     get_links=_get_links,
     convert=_convert,
 )

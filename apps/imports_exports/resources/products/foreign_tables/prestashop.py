@@ -20,6 +20,7 @@ from apps.imports_exports.domain.foreign_tables.formats import (
     Unconvertible,
 )
 from apps.imports_exports.resources.products.foreign_tables import values
+from apps.imports_exports.resources.products.table import HANDLE, QUANTITY
 
 _NO_PRODUCT = define_message(
     "foreign_tables.no_product",
@@ -300,9 +301,35 @@ def _get_stock(row: SourceRow, product: SourceRow) -> dict[str, str]:
     return values.get_stock(row.get("quantity"), is_tracked=True, may_oversell=rule)
 
 
+# The columns that are converted to each of our columns.
+_SOURCES = {
+    HANDLE: ("urlrewritten",),
+    values.TITLE: ("name",),
+    values.BODY: ("summary", "description"),
+    values.VENDOR: ("manufacturer",),
+    values.TAGS: ("tags",),
+    values.PUBLISHED: ("active",),
+    values.STATUS: ("active",),
+    values.COLLECTION: ("categories",),
+    values.SKU: ("reference",),
+    values.BARCODE: ("ean13", "upc"),
+    values.PRICE: ("price", "pricewithtax", "impactonprice"),
+    values.COMPARE_AT: ("price", "pricewithtax"),
+    values.COST: ("wholesaleprice",),
+    values.SHIPPED: ("virtualproduct",),
+    values.WEIGHT: ("weight", "impactonweight"),
+    QUANTITY: ("quantity",),
+    values.IMAGE: ("images",),
+    values.IMAGE_ALT: ("imagealttexts",),
+    values.VARIANT_IMAGE: ("images",),
+    values.SEO_TITLE: ("metatitle",),
+    values.SEO_DESCRIPTION: ("metadescription",),
+}
 PRESTASHOP = TableFormat(
     is_recognized=_is_recognized,
     is_read=_is_read,
+    sources=_SOURCES,
     get_links=_get_links,
     convert=_convert,
+    translate=_translate,
 )

@@ -10,6 +10,7 @@ from apps.core.i18n.messages import define_message
 from apps.imports_exports.domain.flags import find_flag
 from apps.imports_exports.domain.foreign_tables.formats import ConvertedObject, RowLinks, SourceRow, TableFormat
 from apps.imports_exports.resources.products.foreign_tables import values
+from apps.imports_exports.resources.products.table import QUANTITY
 
 _SHARED_STOCK = define_message(
     "foreign_tables.shared_stock",
@@ -211,9 +212,31 @@ def _get_stock(row: SourceRow) -> dict[str, str]:
     return values.get_stock("", is_tracked=False, may_oversell=True if state == "backorder" else may_oversell)
 
 
+# The columns that are converted to each of our columns.
+_SOURCES = {
+    values.TITLE: ("name",),
+    values.BODY: ("shortdescription", "description"),
+    values.VENDOR: ("brands",),
+    values.TAGS: ("tags",),
+    values.PUBLISHED: ("published",),
+    values.STATUS: ("published",),
+    values.COLLECTION: ("categories",),
+    values.SKU: ("sku",),
+    values.BARCODE: ("gtinupceanorisbn",),
+    values.PRICE: ("regularprice", "saleprice"),
+    values.COMPARE_AT: ("regularprice",),
+    values.TAXABLE: ("taxstatus",),
+    values.SHIPPED: ("type",),
+    values.WEIGHT: ("weightkg", "weightg", "weightlb", "weightlbs", "weightoz"),
+    QUANTITY: ("stock", "instock"),
+    values.IMAGE: ("images",),
+    values.VARIANT_IMAGE: ("images",),
+}
 WOOCOMMERCE = TableFormat(
     is_recognized=_is_recognized,
     is_read=_is_read,
+    sources=_SOURCES,
     get_links=_get_links,
     convert=_convert,
+    translate=_translate,
 )
