@@ -49,7 +49,7 @@ class DiscountChanged(DomainError):
 
 @admin.register(PriceRule)
 class DiscountAdmin(CodePages):
-    menu = MenuItem("Sales", "percent", 16, gettext_lazy("Discounts"))
+    menu = MenuItem("Sales", "loyalty", 16, gettext_lazy("Discounts"))
     search_terms = pgettext_lazy(
         "search", "discount code, price rule, coupon, voucher, promotion, promo code, campaign, sale, free shipping"
     )
