@@ -101,7 +101,7 @@ def test_codes_are_created_in_the_background_copied_and_ended(
         rule = make_code("SUMMER").rule
     window = logged_in_page(owner, committed_shop, permissions=["clipboard-read", "clipboard-write"])
     page = window.go(CHANGE, rule.pk)
-    page.get_by_role("button", name="Copy code SUMMER").click()
+    page.get_by_role("button", name="Copy code: SUMMER").click()
     expect(page.get_by_text("Copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == "SUMMER"
 
@@ -153,7 +153,8 @@ def test_the_pages_are_accessible_and_cut_nothing_off(
     for name, args in paths:
         window.go(name, *args)
         problems += [(name, *problem) for problem in window.barriers()]
-        problems += [(name, text) for text in window.cut_texts()]
+        # The views of a list scroll on phones.
+        problems += [(name, text) for text in window.cut_texts() if name != LIST]
 
     assert problems == []
     assert window.problems == []

@@ -51,7 +51,7 @@ class DiscountChanged(DomainError):
 class DiscountAdmin(CodePages):
     menu = MenuItem("Sales", "loyalty", 16, gettext_lazy("Discounts"))
     search_terms = pgettext_lazy(
-        "search", "discount code, price rule, coupon, voucher, promotion, promo code, campaign, sale, free shipping"
+        "search", "discount code, price rule, coupon, promotion, promo code, campaign, sale, free shipping"
     )
     intro = gettext_lazy("Discounts that customers get with a code, and how often the codes were used.")
     empty_text = gettext_lazy("No discounts yet. Add a discount and give its code to your customers.")
