@@ -6,6 +6,7 @@ A search sends the whole form, and the server answers with the matches as checkb
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
@@ -142,8 +143,8 @@ def _load_choices(request: HttpRequest, name: str, ids: Sequence[int]) -> list[C
     return [_describe(rows[pk]) for pk in ids if pk in rows]
 
 
-def _with_names(rows: QuerySet[ShopOwned]) -> QuerySet[ShopOwned]:
-    return rows.prefetch_related("product") if rows.model is Variant else rows
+def _with_names(rows: QuerySet[Any]) -> QuerySet[Any]:
+    return rows.select_related("product") if rows.model is Variant else rows
 
 
 def _describe(row: ShopOwned) -> Choice:
