@@ -74,7 +74,7 @@ def test_a_discount_takes_a_dozen_clicks(
     assert window.problems == []
 
 
-def test_only_the_fields_of_the_selected_type_are_visible(window: BrowserPage) -> None:
+def test_fields_of_other_types_are_hidden(window: BrowserPage) -> None:
     page = window.go(ADD)
     percentage, amount = page.get_by_role("textbox", name="Percentage"), page.get_by_label("Amount, in USD", exact=True)
     products = page.get_by_role("textbox", name="Search: Products")
