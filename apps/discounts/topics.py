@@ -6,9 +6,9 @@ from apps.core.events.topics import Topic, topics
 from apps.discounts.domain import batches, codes, price_rules
 
 for name, label in {
-    price_rules.CREATED: gettext_noop("Price rule created"),
-    price_rules.UPDATED: gettext_noop("Price rule changed"),
-    price_rules.DELETED: gettext_noop("Price rule deleted"),
+    price_rules.CREATED: gettext_noop("Discount created"),
+    price_rules.UPDATED: gettext_noop("Discount changed"),
+    price_rules.DELETED: gettext_noop("Discount deleted"),
     batches.CREATED: gettext_noop("Batch of discount codes created"),
     codes.CREATED: gettext_noop("Discount code created"),
     codes.UPDATED: gettext_noop("Discount code changed"),

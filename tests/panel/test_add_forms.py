@@ -28,6 +28,7 @@ OWN = {
     "fulfillment_fulfillmentservice",
     "gift_cards_giftcard",
     "draft_orders_draftorder",
+    "discounts_pricerule",
     # Their forms are tested in test_receipts.py and test_transfers.py.
     "inventory_stockreceipt",
     "inventory_stocktransfer",

@@ -30,7 +30,7 @@ ENGLISH = {
     "Exports": "export, backup, download, export customers, export orders",
     "Imports": "import, migration, import products, import customers",
     "Products": "products, goods, article, item, price, brand, vendors",
-    "Variants": "variants, sku, barcodes, ean, size, colour, discount, discounts, compare-at price, sale price",
+    "Variants": "variants, sku, barcodes, ean, size, colour, compare-at price, sale price",
     "Collections": "collections, category, categories, department",
     "Smart collections": "smart collection, rules",
     "Inventory": "stock, inventory, quantity, stocktaking, sold out, warehouse",
@@ -39,6 +39,7 @@ ENGLISH = {
     "Stock transfers": "stock transfers, move stock, in transit",
     "Locations": "locations, pickup, branch, depots",
     "Customers": "customers, customer, clients, buyers, newsletter, contact, gdpr, privacy",
+    "Discounts": "discount, discounts, discount code, coupon, promo code, price rule, free shipping",
     "Gift cards": "gift card, gift cards, voucher, gift certificate, store credit",
     "Themes": "theme, design, logo, layout, template, fonts, storefront",
     "Blogs": "blogs, news",
@@ -101,12 +102,13 @@ GERMAN = {
     "Exporte": "export, datensicherung, backup, sicherung, herunterladen, kunden exportieren",
     "Importe": "import, umzug, datenübernahme, produkte importieren",
     "Produkte": "produkt, produkte, artikel, waren, preis, hersteller, products",
-    "Varianten": "artikelnummer, strichcode, größe, farbe, rabatt, rabatte, sonderangebot, streichpreis, discount",
+    "Varianten": "artikelnummer, strichcode, größe, farbe, sonderangebot, streichpreis",
     "Kategorien": "kategorie, kategorien, warengruppe",
     "Bestand": "bestand, lager, lagerbestand, inventur, ausverkauft, inventory",
     "Wareneingänge": "wareneingang, anlieferung, scannen",
     "Umlagerungen": "umlagerung, unterwegs",
     "Standorte": "standort, filiale, abholung, lagerort",
+    "Rabatte": "rabatt, rabatte, rabattcode, preisregel, coupon, aktionscode",
     "Geschenkgutscheine": "geschenkgutschein, geschenkkarte, gutschein, guthaben",
     "Kunden": "kunde, kunden, kundin, käufer, newsletter, dsgvo, datenschutz, customer",
     "Themes": "design, logo, gestaltung, aussehen, vorlage",
@@ -147,7 +149,7 @@ def test_terms_find_pages(
                     assert search_titles(owner_client, word, language)[:1] == [title]
 
 
-@pytest.mark.parametrize(("language", "word"), [("en", "coupon"), ("de", "coupon")])
+@pytest.mark.parametrize(("language", "word"), [("en", "affiliate"), ("de", "affiliate")])
 def test_terms_for_missing_features_find_nothing_else(owner_client: Panel, language: str, word: str) -> None:
     assert search_titles(owner_client, word, language) == []
 

@@ -156,8 +156,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     menu = MenuItem("Catalog", "style", 15)
     search_terms = pgettext_lazy(
         "search",
-        "sku, barcode, ean, gtin, size, colour, color, option, price, cost, compare-at price, discount, sale "
-        "price, markdown",
+        "sku, barcode, ean, gtin, size, colour, color, option, price, cost, compare-at price, sale price, markdown",
     )
     intro = gettext_lazy(
         "All variants of your products. Select variants, or filter the list, to change prices in bulk."

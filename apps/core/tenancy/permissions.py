@@ -150,7 +150,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "export_customers": gettext_noop("Export customers"),
     },
     gettext_noop("Marketing"): {
-        "marketing": gettext_noop("Manage marketing campaigns"),
+        "marketing": gettext_noop("Manage discounts and marketing campaigns"),
         "marketing_section": gettext_noop("Open the marketing section"),
     },
     gettext_noop("Online store"): {
@@ -202,7 +202,7 @@ DESCRIPTIONS: dict[str, str] = {
     "locations": gettext_noop("Adds and edits the places that keep and ship stock."),
     "customers": gettext_noop("Creates, edits, imports, merges and deletes customers, and sees their contact data."),
     "export_customers": gettext_noop("Downloads files with customers, addresses and consent to marketing."),
-    "marketing": gettext_noop("Creates and edits marketing campaigns."),
+    "marketing": gettext_noop("Creates and edits discounts, their codes and marketing campaigns."),
     "marketing_section": gettext_noop("Opens the pages about marketing."),
     "themes": gettext_noop("Uploads, edits and publishes themes, and sees the scripts that apps add to the store."),
     "pages": gettext_noop("Writes and publishes pages and blog articles, and moderates comments."),

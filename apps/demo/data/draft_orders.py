@@ -1,12 +1,12 @@
-"""Demo data: a discount code, and draft orders that use it."""
+"""Demo data: discounts, and draft orders that use them."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from apps.catalog.models import Variant
 from apps.core.tenancy.models import Shop
 from apps.customers.models import Customer
-from apps.discounts.domain import codes, price_rules
+from apps.discounts.domain.discounts import create_discount
 from apps.draft_orders.domain.draft_orders import create_draft_order
 from apps.metafields.domain.write import MetafieldInput
 
@@ -22,9 +22,34 @@ RULE = {
 }
 
 
+# Discounts with their codes, and the days until they start and end.
+OTHER_DISCOUNTS: tuple[tuple[str, int, int, dict[str, object]], ...] = (
+    (
+        *("SPRING5", 14, 44),
+        {
+            "title": "Five off large orders",
+            "value_type": "fixed_amount",
+            "value": Decimal(-5),
+            "prerequisite_subtotal": Decimal(50),
+        },
+    ),
+    (
+        *("FREESHIP", -60, -30),
+        {
+            "title": "Free shipping for a month",
+            "value": Decimal(-100),
+            "target_type": "shipping_line",
+            "allocation_method": "each",
+        },
+    ),
+)
+
+
 def create_demo_draft_orders(shop: Shop, at: datetime) -> None:
-    rule = price_rules.create_price_rule({**RULE, "starts_at": at}, actor="system", at=at)
-    codes.create_code(rule, "HELLO10", actor="system", at=at)
+    create_discount({**RULE, "starts_at": at}, "HELLO10", actor="system", at=at)
+    for code, start, end, terms in OTHER_DISCOUNTS:
+        period = {"starts_at": at + timedelta(days=start), "ends_at": at + timedelta(days=end)}
+        create_discount({**RULE, **terms, **period}, code, actor="system", at=at)
     variants = list(Variant.objects.order_by("pk")[:4])
     source = MetafieldInput("details", "source", "single_line_text_field", "Phone")
     customers = Customer.objects.exclude(email="").order_by("-pk")[:2]

@@ -33,8 +33,8 @@ class CodeRefused(DomainError):
     field = "code"
 
 
-def generate_code() -> str:
-    return "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH))
+def generate_code(prefix: str = "") -> str:
+    return prefix + "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH))
 
 
 @transaction.atomic

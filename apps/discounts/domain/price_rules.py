@@ -20,6 +20,7 @@ from apps.core.tenancy.scope import get_current_shop
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.core.types import Attrs, Errors, ReadOnlyAttrs
 from apps.customers.models import Customer
+from apps.discounts.domain.refusals import NOT_STARTED
 from apps.discounts.models import PriceRule, PriceRuleItem
 from apps.shops.models import ShopCountry
 
@@ -111,6 +112,21 @@ def delete_price_rule(rule: PriceRule, *, actor: str, at: datetime) -> None:
     refresh_for_update(rule)
     record_event(DELETED, rule, actor=actor, at=at)
     rule.delete()
+
+
+@transaction.atomic
+def end_price_rule(rule: PriceRule, *, actor: str, at: datetime) -> None:
+    """End a rule now. A rule that has already ended keeps its end.
+
+    Raises:
+        PriceRuleRefused: The rule has not started yet.
+    """
+    refresh_for_update(rule, no_key=True)
+    state = rule.get_state(at)
+    if state == PriceRule.State.SCHEDULED:
+        raise PriceRuleRefused({"base": [NOT_STARTED]})
+    if state != PriceRule.State.EXPIRED:
+        update_price_rule(rule, {"ends_at": at}, actor=actor, at=at)
 
 
 def get_ids(rule: PriceRule) -> dict[str, list[int]]:

@@ -6,6 +6,7 @@ last use.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 
 from django.db import transaction
 
@@ -40,6 +41,7 @@ def record_uses(order: Order, codes: Sequence[str], *, enforce: bool, at: dateti
         raise _refuse(unknown[0], refusals.UNKNOWN)
     if not rows:
         return []
+    amounts = _get_amounts(order)
     recorded = set(DiscountUse.objects.filter(order=order, code__in=rows.values()).values_list("code_id", flat=True))
     if enforce:
         for row in rows.values():
@@ -48,7 +50,13 @@ def record_uses(order: Order, codes: Sequence[str], *, enforce: bool, at: dateti
     new_codes = [row for row in rows.values() if row.pk not in recorded]
     uses = [
         DiscountUse(
-            shop_id=order.shop_id, code=row, order=order, customer_id=order.customer_id, email_key=email, created_at=at
+            shop_id=order.shop_id,
+            code=row,
+            order=order,
+            customer_id=order.customer_id,
+            email_key=email,
+            amount=amounts.get(row.code_key),
+            created_at=at,
         )
         for email in [_get_email_key(order)]
         for row in new_codes
@@ -77,6 +85,15 @@ def get_codes_of_order(order: Order) -> list[str]:
         *(entry for entry in order.discount_applications if entry["type"] == "discount_code"),
     )
     return list(dict.fromkeys(code for entry in entries if (code := entry.get("code") or "")))
+
+
+def _get_amounts(order: Order) -> dict[str, Decimal]:
+    """Return the discounts of an order's codes by normalized code, in the order's currency."""
+    amounts: dict[str, Decimal] = {}
+    for entry in order.discount_codes:
+        key = normalize_code(entry["code"])
+        amounts[key] = amounts.get(key, Decimal(0)) + Decimal(entry["amount"])
+    return amounts
 
 
 def _lock_codes(codes: Sequence[str]) -> dict[str, DiscountCode]:

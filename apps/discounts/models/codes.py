@@ -61,6 +61,7 @@ class DiscountCode(ShopOwned):
 class DiscountUse(ShopOwned):
     """The use of a code in an order. Uses remain if the order is canceled or deleted.
 
+    ``amount`` is the discount that the code gave, in the order's currency. It is null if the order does not name it.
     ``email_key`` is the customer's email address, as ``case_folding.build_email_key`` returns it.
     """
 
@@ -68,6 +69,7 @@ class DiscountUse(ShopOwned):
     order = models.ForeignKey(Order, on_delete=models.SET_NULL, null=True, related_name="+")
     customer = models.ForeignKey(Customer, on_delete=models.SET_NULL, null=True, related_name="+")
     email_key = models.CharField(max_length=320, blank=True)
+    amount = models.DecimalField(max_digits=20, decimal_places=3, null=True)
 
     personal_fields = ("email_key",)
 

@@ -61,7 +61,7 @@ class PriceRule(ShopOwned):
         USED_UP = "used_up", gettext_lazy("Used up")
 
     title = models.CharField(gettext_lazy("title"), max_length=255)
-    value_type = models.CharField(gettext_lazy("type"), max_length=12, choices=ValueType)
+    value_type = models.CharField(pgettext_lazy("discount", "type"), max_length=12, choices=ValueType)
     value = MoneyColumn(gettext_lazy("value"))
     customer_selection = models.CharField(gettext_lazy("customers"), max_length=12, choices=CustomerSelection)
     target_type = models.CharField(gettext_lazy("applies to"), max_length=13, choices=TargetType)
@@ -90,8 +90,8 @@ class PriceRule(ShopOwned):
     )
 
     class Meta:
-        verbose_name = gettext_lazy("price rule")
-        verbose_name_plural = gettext_lazy("price rules")
+        verbose_name = gettext_lazy("discount")
+        verbose_name_plural = gettext_lazy("discounts")
         ordering = ("-id",)
         constraints = (
             models.CheckConstraint(
@@ -204,8 +204,8 @@ class PriceRuleItem(ShopOwned):
     LINKS: ClassVar = ("product", "variant", "collection", "country", "customer")
 
     class Meta:
-        verbose_name = gettext_lazy("price rule item")
-        verbose_name_plural = gettext_lazy("price rule items")
+        verbose_name = gettext_lazy("condition of a discount")
+        verbose_name_plural = gettext_lazy("conditions of discounts")
         ordering = ("id",)
         constraints = (
             models.CheckConstraint(

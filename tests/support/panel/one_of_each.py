@@ -28,6 +28,7 @@ from tests.support.factories.content import (
 )
 from tests.support.factories.countries import make_country
 from tests.support.factories.customers import make_customer
+from tests.support.factories.discounts import make_code
 from tests.support.factories.draft_orders import make_draft_order
 from tests.support.factories.fulfillment import make_event, make_fulfillment_order, make_service
 from tests.support.factories.gift_cards import make_gift_card
@@ -69,6 +70,7 @@ def make_one_of_each(shop: Shop) -> Things:
         service = make_service(installation.app)
         refund = refund_amount(make_order(shop, financial_status="paid"), "1.00")
         comment = make_comment()
+        discount_code = make_code("SUMMER")
         document = issue_invoice(make_order(shop), actor="system", at=shop.created_at)
         logo = build_logo(make_plain_image("PNG", (20, 10)))
         document_settings = change_settings(
@@ -95,6 +97,8 @@ def make_one_of_each(shop: Shop) -> Things:
             "movement": (StockMovement.objects.get().pk,),
             "order": (make_order(shop).pk,),
             "draft_order": (make_draft_order().pk,),
+            "discount": (discount_code.rule_id,),
+            "discount_code": (discount_code.rule_id, discount_code.pk),
             "document": (document.pk,),
             "document_settings": (document_settings.pk,),
             "logo": (document_settings.logo_id,),

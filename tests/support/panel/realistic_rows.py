@@ -24,6 +24,7 @@ from tests.support import factories
 from tests.support.factories.catalog import make_custom, make_image, make_product, make_smart
 from tests.support.factories.content import make_blog, make_comment, make_page, make_redirect, make_store_file
 from tests.support.factories.customers import make_address, make_customer
+from tests.support.factories.discounts import make_code, make_rule
 from tests.support.factories.draft_orders import make_draft_order
 from tests.support.factories.fulfillment import make_service, route_order_now, set_status
 from tests.support.factories.gift_cards import make_gift_card
@@ -103,6 +104,11 @@ def _customer(shop: Shop, number: int) -> None:
 def _gift_card(shop: Shop, number: int) -> None:
     customer = make_customer(first_name=f"{FIRST} {number}", last_name=LAST, email=f"gift-{_mail(number)}")
     make_gift_card("150.00", customer_id=customer.pk, note="For the anniversary")
+
+
+def _discount(shop: Shop, number: int) -> None:
+    code = make_code(f"SUMMER-BREAKFAST-{number}", make_rule(title="Breakfast bowls for regulars", usage_limit=1_000))
+    make_code(f"WINTER-{number}", code.rule)
 
 
 def _delivery(shop: Shop, number: int) -> None:
@@ -232,6 +238,7 @@ MAKE: dict[str, Make] = {
     "content.scripttag": _script_tag,
     "content.storefile": lambda shop, number: make_store_file(f"breakfast-bowl-speckled-glaze-{number}.png"),
     "customers.customer": _customer,
+    "discounts.pricerule": _discount,
     "documents.issueddocument": _document,
     "draft_orders.draftorder": _draft_order,
     "events.event": _event,
