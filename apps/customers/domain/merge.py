@@ -17,7 +17,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.core.events.recording import apply_changes, record_event
+from apps.core.events.recording import EventInput, apply_changes, record_event, record_events
 from apps.core.exceptions import RowDeleted
 from apps.core.i18n.messages import define_message, define_text
 from apps.core.jobs import queue
@@ -60,6 +60,17 @@ class MergePart:
 
     rows: GetRows
     move: MoveRows
+
+
+def move_rows(rows: Sequence[Any], keep_id: int, other_id: int, actor: str, at: datetime, *, topic: str) -> None:
+    """Move locked rows with a ``customer_id`` to another locked customer, with an event for each row."""
+    if not rows:
+        return
+    type(rows[0]).objects.filter(pk__in=[row.pk for row in rows]).update(customer_id=keep_id, updated_at=at)
+    for row in rows:
+        row.customer_id, row.updated_at = keep_id, at
+    changes = {"customer_id": [other_id, keep_id]}
+    record_events([EventInput(topic, row, changes) for row in rows], actor=actor, at=at)
 
 
 _MERGED_MESSAGE = define_message("customers.merged", "Customer {merged} was merged into customer {number}")

@@ -31,7 +31,7 @@ def save_form(state: PageState, step: str, by: EventKwargs) -> DraftOrder:
         DraftChanged: The draft order was changed after the form was opened.
         DomainError: The services refused the values.
     """
-    values, draft = state.form.values, None
+    values, draft = state.values, None
     if state.draft:
         draft = lock_draft_order(state.draft)
         if draft.version != state.form.cleaned_data["seen_version"]:

@@ -13,11 +13,12 @@ from django.utils.translation import gettext as _
 
 from apps.core.admin.forms.error_display import as_sentence, format_field_error
 from apps.core.exceptions import DomainError
-from apps.core.types import Attrs
+from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.draft_orders.admin.order_form.base import Steps, parse_form_id
 from apps.draft_orders.admin.order_form.customer import CustomerSteps
 from apps.draft_orders.admin.order_form.form import DraftForm
 from apps.draft_orders.admin.order_form.items import ItemSteps, LineForm
+from apps.draft_orders.domain.draft_orders import get_lines
 from apps.draft_orders.domain.preview import preview_draft_order
 from apps.draft_orders.models import DraftOrder, DraftOrderLine
 
@@ -90,12 +91,28 @@ class PageState:
         # Evaluate all forms, so that all errors are shown.
         return all([self.form.is_valid(), *(line.is_valid() for line in self.lines), not self.errors])
 
+    @property
+    def values(self) -> Attrs:
+        """Return the values without the lines in the format of the service."""
+        values = self.form.values
+        if self.draft:
+            _keep_hidden_value(values["applied_discount"], self.draft.applied_discount, "description")
+            _keep_hidden_value(values["shipping_line"], self.draft.shipping_line, "handle")
+        return values
+
+    @cached_property
+    def _stored_lines(self) -> dict[int, DraftOrderLine]:
+        return {line.pk: line for line in get_lines(self.draft)} if self.draft else {}
+
     def get_line_values(self, lines: Sequence[LineForm]) -> list[Attrs]:
         """Return lines in the format of the service. A line that was removed in another tab is added as a new one."""
-        stored = set(self.draft.line_items.values_list("pk", flat=True)) if self.draft else set()
-        return [
-            {name: value for name, value in line.values.items() if name != "id" or value in stored} for line in lines
-        ]
+        rows = [line.values for line in lines]
+        for row in rows:
+            if stored := self._stored_lines.get(row.get("id", 0)):
+                _keep_hidden_value(row["applied_discount"], stored.applied_discount, "description")
+            else:
+                row.pop("id", None)
+        return rows
 
     # --- results ---
 
@@ -105,7 +122,7 @@ class PageState:
         if not is_valid or not lines:
             return
         try:
-            self.preview = preview_draft_order(self.draft, self.form.values, self.get_line_values(lines), at=at)
+            self.preview = preview_draft_order(self.draft, self.values, self.get_line_values(lines), at=at)
         except DomainError as error:
             self.add_error(error, lines)
         else:
@@ -132,3 +149,9 @@ class PageState:
         names = {"shipping_line": f"shipping_{rest}", "applied_discount": "discount", "customer": rest}
         field = names.get(part, part)
         return (self.form, field) if field in self.form.fields else (None, None)
+
+
+def _keep_hidden_value(new: Attrs | None, stored: ReadOnlyAttrs | None, name: str) -> None:
+    """Keep a value of a discount or shipping line that the form does not show, unless the title was changed."""
+    if new and stored and new["title"] == stored["title"]:
+        new[name] = stored[name]
