@@ -22,6 +22,7 @@ from tests.support.panel.html_forms import get_form
 pytestmark = pytest.mark.usefixtures("in_shop")
 
 LIST, ADD, CHANGE = (f"draft_orders_draftorder_{name}" for name in ("changelist", "add", "change"))
+CARDS, CARD = "gift_cards_giftcard_changelist", "gift_cards_giftcard_change"
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_lists_need_as_many_queries_for_many_rows(panel: Panel) -> None:
 
     card = add(0)
     adjust_balance(card, {"amount": Decimal(1)}, app=None, actor="staff:17", at=timezone.now())
-    pages: list[tuple[Any, ...]] = [(LIST,), ("gift_cards_giftcard_changelist",), ("gift_cards_giftcard_change", card.pk)]
+    pages: list[tuple[Any, ...]] = [(LIST,), (CARDS,), (CARD, card.pk)]
     few = [count_queries(panel, *page) for page in pages]
     for number in range(1, 25):
         add(number)
