@@ -9,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from apps.core.tenancy.models import Shop
 from apps.draft_orders.models import DraftOrder
 from apps.gift_cards.domain.gift_cards import adjust_balance, create_gift_card
 from apps.gift_cards.models import GiftCard
@@ -96,6 +97,24 @@ def test_unknown_views_show_the_default_view(panel: Panel) -> None:
     complete(make_draft_order())
 
     assert [row.pk for row in panel.get(LIST, view="unknown").context["cl"].result_list] == [draft.pk]
+
+
+def test_searches_for_emails_ignore_case(panel: Panel) -> None:
+    draft = make_draft_order(email="Ada@Example.com")
+    make_draft_order(email="grace@example.com")
+
+    assert [row.pk for row in panel.get(LIST, q="ada@example.com").context["cl"].result_list] == [draft.pk]
+
+
+def test_an_invalid_sender_of_invoices_is_shown(panel: Panel) -> None:
+    draft = make_draft_order(email="ada@example.com")
+    Shop.objects.filter(pk=draft.shop_id).update(customer_email="no address")
+
+    answer = panel.forge("draft_orders_draftorder_invoice", draft.pk, to="ada@example.com", subject="Invoice")
+
+    assert answer.context["form"].non_field_errors() == ["From is invalid."]
+    assert "From is invalid." in answer.content.decode()
+    assert DraftOrder.objects.get().status == "open"
 
 
 def count_queries(panel: Panel, name: str, *args: object) -> int:

@@ -90,6 +90,6 @@ class DraftOrderList(ShopOwnedAdmin[DraftOrder]):
         customers = find_customers(term, self.shop(request), get_result_limit(request)).customers
         return [
             *([queryset.filter(number=int(number))] if is_number else []),
-            queryset.filter(email=term),
+            queryset.filter(email__iexact=term),
             *(queryset.filter(in_materialized(rows.values("pk"), "customer")) for rows in customers),
         ]
