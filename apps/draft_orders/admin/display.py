@@ -5,8 +5,7 @@ from decimal import Decimal
 
 from django.utils.translation import gettext as _
 
-from apps.core.events.models import Event
-from apps.core.events.timelines import describe_event
+from apps.core.events.timelines import describe_event, get_latest_events
 from apps.core.i18n import formats
 from apps.core.types import Attrs
 from apps.draft_orders.models import DraftOrder, DraftOrderLine
@@ -50,6 +49,4 @@ def describe_facts(draft: DraftOrder) -> list[tuple[str, str]]:
 
 
 def get_timeline(draft: DraftOrder) -> list[TimelineItem]:
-    rows = Event.rows().filter(subject_type="draft_orders.draftorder", subject_id=draft.pk)
-    events = rows.order_by("-id").defer("payload")[:MAX_EVENTS]
-    return describe_timeline([(event, describe_event(event)) for event in events])
+    return describe_timeline([(event, describe_event(event)) for event in get_latest_events(draft, MAX_EVENTS)])
