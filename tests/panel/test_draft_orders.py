@@ -227,8 +227,8 @@ def test_several_customers_are_offered(panel: Panel) -> None:
     none = run(panel, step="find_customer", term="Nobody")
     changed = panel.http.post(panel.url(ADD), get_input(chosen) | {"unchoose": "1"})
 
-    assert several.context["state"].found_customers == [ada, grace]
-    assert [page.context["state"].customer for page in (one, chosen, changed)] == [grace, ada, None]
+    assert several.context["state"].customers.found == [ada, grace]
+    assert [page.context["state"].customers.customer for page in (one, chosen, changed)] == [grace, ada, None]
     assert "No customer matches “Nobody”." in none.content.decode()
     assert "email" not in get_input(changed)
 
@@ -243,7 +243,7 @@ def test_a_search_that_was_not_entered_is_not_lost(panel: Panel) -> None:
 
     assert all("Nothing was saved yet, because a search field had text." in get_messages(page) for page in pages)
     assert pages[0].context["state"].lines[0]["quantity"].value() == "2"
-    assert pages[1].context["state"].customer == customer
+    assert pages[1].context["state"].customers.customer == customer
     assert not DraftOrder.objects.exists()
 
 
@@ -255,7 +255,7 @@ def test_scripts_get_the_parts_of_the_page_without_saving(panel: Panel) -> None:
 
     assert "12.00 USD" in saved.content.decode()
     assert "<html" not in saved.content.decode()
-    assert [row.variant for row in suggested.context["state"].found_variant_rows] == [variant]
+    assert [row.variant for row in suggested.context["state"].items.found] == [variant]
     assert not DraftOrder.objects.exists()
 
 

@@ -44,7 +44,7 @@ MAX_SHOWN = 200
 class ViewFilter(admin.SimpleListFilter):
     """The views of the audit log. Changes by Backoffice are hidden unless a filter asks for them."""
 
-    title = gettext_lazy("view")
+    title = pgettext_lazy("list", "view")
     parameter_name = "view"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:

@@ -17,13 +17,14 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.core.events.recording import apply_changes, record_event
+from apps.core.events.recording import EventInput, apply_changes, record_event, record_events
 from apps.core.exceptions import RowDeleted
 from apps.core.i18n.messages import define_message, define_text
 from apps.core.jobs import queue
 from apps.core.jobs.job_tasks import get_all_names
 from apps.core.jobs.models import Job
 from apps.core.registry import Registry
+from apps.core.types import Attrs
 from apps.customers.domain import consents, merge_rules
 from apps.customers.domain.consents import Channel, get_consent
 from apps.customers.domain.customers import record_tag_changes
@@ -60,6 +61,32 @@ class MergePart:
 
     rows: GetRows
     move: MoveRows
+
+
+def move_rows(
+    rows: Sequence[Any],
+    keep_id: int,
+    other_id: int,
+    actor: str,
+    at: datetime,
+    *,
+    topic: str,
+    columns: Sequence[str] = ("customer_id",),
+) -> None:
+    """Move locked rows to another locked customer, with an event for each row.
+
+    ``columns`` are the columns that may contain the customer's ID.
+    """
+    changes: dict[int, Attrs] = {row.pk: {} for row in rows}
+    for column in columns:
+        moved = [row for row in rows if getattr(row, column) == other_id]
+        for row in moved:
+            setattr(row, column, keep_id)
+            row.updated_at = at
+            changes[row.pk][column] = [other_id, keep_id]
+        if moved:
+            type(moved[0]).objects.filter(pk__in=[row.pk for row in moved]).update(**{column: keep_id}, updated_at=at)
+    record_events([EventInput(topic, row, changes[row.pk]) for row in rows], actor=actor, at=at)
 
 
 _MERGED_MESSAGE = define_message("customers.merged", "Customer {merged} was merged into customer {number}")

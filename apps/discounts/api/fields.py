@@ -7,7 +7,7 @@ from apps.core.rest.resources.nested_objects import ObjectField, ValueListField
 from apps.core.rest.resources.nested_rows import NestedRows
 from apps.core.types import Attrs, Schema
 from apps.discounts.domain.price_rules import ITEM_LISTS, MAX_ITEMS
-from apps.orders.api.fields import PlainNumberField, nullable_integer
+from apps.orders.api.fields import PlainNumberField
 
 _DECIMALS = 3
 DECIMAL: Schema = {"type": "string", "format": "decimal"}
@@ -58,10 +58,6 @@ class ItemIdsField(NestedRows):
 
 def amount_member() -> DecimalField:
     return DecimalField(max_digits=15, decimal_places=_DECIMALS, required=False, allow_null=True)
-
-
-def count_member() -> ApiField:
-    return nullable_integer()
 
 
 class ColumnsField(ObjectField):

@@ -19,7 +19,6 @@ from apps.discounts.api.fields import (
     ItemIdsField,
     ValueField,
     amount_member,
-    count_member,
     spread_columns,
 )
 from apps.discounts.domain import price_rules
@@ -51,13 +50,13 @@ _OBJECTS: dict[str, ColumnsField] = {
         {_AT_LEAST: amount_member()}, {_AT_LEAST: "prerequisite_subtotal"}, nullable=True
     ),
     "prerequisite_quantity_range": ColumnsField(
-        {_AT_LEAST: count_member()}, {_AT_LEAST: "prerequisite_quantity"}, nullable=True
+        {_AT_LEAST: nullable_integer()}, {_AT_LEAST: "prerequisite_quantity"}, nullable=True
     ),
     "prerequisite_shipping_price_range": ColumnsField(
         {_AT_MOST: amount_member()}, {_AT_MOST: "prerequisite_shipping_price"}, nullable=True
     ),
     "prerequisite_to_entitlement_quantity_ratio": ColumnsField(
-        {"prerequisite_quantity": count_member(), "entitled_quantity": count_member()},
+        {"prerequisite_quantity": nullable_integer(), "entitled_quantity": nullable_integer()},
         {"prerequisite_quantity": "prerequisite_quantity_ratio", "entitled_quantity": "entitled_quantity_ratio"},
         nullable=False,
     ),

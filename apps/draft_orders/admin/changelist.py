@@ -1,14 +1,11 @@
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from django.contrib.admin import SimpleListFilter
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
-from apps.core.admin.lists.filters import Choices, Screen
+from apps.core.admin.lists.filters import Choices, Screen, ViewsFilter
 from apps.core.admin.lists.search import get_result_limit
 from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
@@ -21,11 +18,8 @@ from apps.orders.admin.search import find_customers
 Status = DraftOrder.Status
 
 
-class ViewFilter(SimpleListFilter):
-    """The filter for the views of the list. Without a selected view, a search covers all draft orders."""
-
-    title = gettext_lazy("view")
-    parameter_name = "view"
+class ViewFilter(ViewsFilter):
+    default_view = Status.OPEN
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         return [
@@ -35,19 +29,8 @@ class ViewFilter(SimpleListFilter):
             ("all", _("All")),
         ]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[DraftOrder]) -> QuerySet[DraftOrder]:
-        view = self._get_view(has_search=bool(request.GET.get("q")))
-        return queryset if view == "all" else queryset.filter(status=view)
-
-    def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield the choices without Django's default "All", because the list has its own "All" view."""
-        view = self._get_view(has_search=bool(changelist.query))
-        for value, title in self.lookup_choices:
-            query = changelist.get_query_string({self.parameter_name: value})
-            yield {"selected": value == view, "query_string": query, "display": title}
-
-    def _get_view(self, *, has_search: bool) -> str:
-        return self.value() or ("all" if has_search else Status.OPEN)
+    def filter_view(self, queryset: QuerySet[DraftOrder], view: str) -> QuerySet[DraftOrder]:
+        return queryset.filter(status=view)
 
 
 class UpdatedFilter(DaysFilter):
@@ -107,6 +90,6 @@ class DraftOrderList(ShopOwnedAdmin[DraftOrder]):
         customers = find_customers(term, self.shop(request), get_result_limit(request)).customers
         return [
             *([queryset.filter(number=int(number))] if is_number else []),
-            queryset.filter(email=term),
+            queryset.filter(email__iexact=term),
             *(queryset.filter(in_materialized(rows.values("pk"), "customer")) for rows in customers),
         ]

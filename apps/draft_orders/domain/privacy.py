@@ -1,19 +1,17 @@
-"""Export and erase the personal data in draft orders, and move draft orders when customers are merged.
+"""Export and erase the personal data in draft orders.
 
 Amounts and the link to the customer's row are kept. An open draft order can still be completed without the data.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 
 from django.db.models import QuerySet
 
-from apps.core.events.recording import EventInput, record_events
 from apps.core.events.redaction import redact_events
 from apps.core.privacy import get_blank_values
 from apps.core.types import Attrs
 from apps.customers.models import Customer
-from apps.draft_orders.domain.draft_orders import UPDATED
 from apps.draft_orders.models import DraftOrder, DraftOrderInvoice, DraftOrderLine
 from apps.metafields.models import Metafield
 
@@ -69,14 +67,3 @@ def redact_drafts(customer: Customer, actor: str, at: datetime) -> None:
     redact_events(DraftOrder, ids)
     redact_events(Metafield, list(owned.values_list("pk", flat=True)))
     owned.delete()
-
-
-def move_drafts(drafts: Sequence[DraftOrder], keep_id: int, other_id: int, actor: str, at: datetime) -> None:
-    """Move locked draft orders to another locked customer."""
-    if not drafts:
-        return
-    DraftOrder.objects.filter(pk__in=[draft.pk for draft in drafts]).update(customer_id=keep_id, updated_at=at)
-    for draft in drafts:
-        draft.customer_id, draft.updated_at = keep_id, at
-    changes = {"customer_id": [other_id, keep_id]}
-    record_events([EventInput(UPDATED, draft, changes) for draft in drafts], actor=actor, at=at)

@@ -11,7 +11,7 @@ from django.db.models.lookups import LessThan
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from apps.core.admin.lists.filters import Choices, Screen, SelectFilter, get_start_of_today
@@ -64,7 +64,7 @@ def filter_by_view(rows: Rows, view: str, *, by_status: bool = False) -> Rows:
 
 
 class ViewFilter(SelectFilter):
-    title = gettext_lazy("view")
+    title = pgettext_lazy("list", "view")
     parameter_name = "view"
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:

@@ -1,16 +1,13 @@
 """The list of gift cards: views, filters and search."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from django.contrib.admin import SimpleListFilter
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.core.admin.lists.filters import Choices, Screen
+from apps.core.admin.lists.filters import Choices, Screen, ViewsFilter
 from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.theme import attribute_column
@@ -27,28 +24,12 @@ from apps.gift_cards.models import GiftCard
 _MAX_CUSTOMERS = 1_000
 
 
-class ViewFilter(SimpleListFilter):
-    """The filter for the views of the list. By default, the list shows all cards."""
-
-    title = gettext_lazy("view")
-    parameter_name = "view"
-
+class ViewFilter(ViewsFilter):
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         return [("all", _("All")), *((state.value, str(state.label)) for state in State)]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[GiftCard]) -> QuerySet[GiftCard]:
-        view = self.value()
-        return queryset.filter(build_state_condition(view)) if view in State.values else queryset
-
-    def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield the choices without Django's default "All", because the list has its own "All" view."""
-        view = self.value() or "all"
-        for value, title in self.lookup_choices:
-            yield {
-                "selected": value == view,
-                "query_string": changelist.get_query_string({self.parameter_name: value}),
-                "display": title,
-            }
+    def filter_view(self, queryset: QuerySet[GiftCard], view: str) -> QuerySet[GiftCard]:
+        return queryset.filter(build_state_condition(view))
 
 
 class CreatedFilter(DaysFilter):

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.core.admin.display.money import MoneyField
-from apps.core.admin.forms.error_display import SentenceErrorList
+from apps.core.admin.forms.error_display import SentenceErrorList, add_domain_errors
 from apps.core.admin.forms.forms import PanelForm, Values
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.scope import get_current_shop
@@ -88,9 +88,7 @@ class _ServiceForm(forms.Form):
         super().__init__(data, error_class=SentenceErrorList)
 
     def add_domain_error(self, error: DomainError) -> None:
-        for column, messages in error.errors.items():
-            name = self.field_names.get(column, column)
-            self.add_error(name if name in self.fields else None, messages)
+        add_domain_errors(self, error, self.field_names)
 
 
 class IssueForm(_ServiceForm):

@@ -20,7 +20,7 @@ from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import Fieldset
-from apps.core.events.models import Event
+from apps.core.events.timelines import get_latest_events
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
 from apps.customers.models import Customer
@@ -64,7 +64,6 @@ class GiftCardAdmin(GiftCardList):
     ) -> HttpResponse:
         card: GiftCard = context["original"]
         state, label = self.state_label(card)
-        events = Event.rows().filter(subject_type=GiftCard._meta.label_lower, subject_id=card.pk).order_by("-id")
         context |= {
             "card_state": (STATE_KINDS[state], label),
             "sums": [
@@ -77,7 +76,7 @@ class GiftCardAdmin(GiftCardList):
             "show_save_and_add_another": False,
             "may_adjust": card.disabled_at is None and has_permission(request, CHANGE),
             "may_view_customer": has_permission(request, "customers.view_customer"),
-            "timeline": describe_events(request, list(events.defer("payload")[:_MAX_EVENTS])),
+            "timeline": describe_events(request, list(get_latest_events(card, _MAX_EVENTS))),
         }
         return super().render_change_form(request, context, *args, **kwargs)  # type: ignore[arg-type]
 

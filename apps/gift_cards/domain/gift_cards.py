@@ -22,6 +22,7 @@ from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.customers.models import Customer
 from apps.gift_cards.domain import codes
 from apps.gift_cards.domain.ledger import AdjustmentRefused, change_balance
+from apps.gift_cards.domain.states import get_day
 from apps.gift_cards.models import GiftCard, GiftCardAdjustment
 
 CREATED = "gift_cards/create"
@@ -152,5 +153,5 @@ def _check_expiry(card: GiftCard | None, day: date | None, *, at: datetime) -> N
     """Refuse a new date in the past. A card is valid until the end of the day in the shop's time zone."""
     if card is not None and day == card.expires_on:
         return
-    if day is not None and day < at.astimezone(get_current_shop().tzinfo).date():
+    if day is not None and day < get_day(at):
         raise GiftCardRefused(_PAST, field="expires_on")

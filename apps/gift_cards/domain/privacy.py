@@ -1,20 +1,17 @@
-"""Export and erase the personal data of customers in gift cards, and move the cards when customers are merged.
+"""Export and erase the personal data of customers in gift cards.
 
 Balances, amounts and the link to the customer's row are kept for bookkeeping. Notes and references are erased.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from apps.core.events.recording import EventInput, record_events
 from apps.core.events.redaction import redact_events
 from apps.core.money import format_decimal
 from apps.core.privacy import get_blank_values
-from apps.core.types import Attrs
 from apps.customers.models import Customer
-from apps.gift_cards.domain.gift_cards import UPDATED
 from apps.gift_cards.models import GiftCard, GiftCardAdjustment
 
 
@@ -60,18 +57,3 @@ def get_customer_cards(customer_id: int) -> QuerySet[GiftCard]:
 
 def lock_customer_cards(customer_id: int) -> QuerySet[GiftCard]:
     return get_customer_cards(customer_id).select_for_update(no_key=True).order_by("pk")
-
-
-def move_gift_cards(cards: Sequence[GiftCard], keep_id: int, other_id: int, actor: str, at: datetime) -> None:
-    """Move locked cards to another locked customer."""
-    if not cards:
-        return
-    changes: dict[int, Attrs] = {card.pk: {} for card in cards}
-    for name in ("customer_id", "recipient_id"):
-        moved = [card for card in cards if getattr(card, name) == other_id]
-        GiftCard.objects.filter(pk__in=[card.pk for card in moved]).update(**{name: keep_id}, updated_at=at)
-        for card in moved:
-            setattr(card, name, keep_id)
-            card.updated_at = at
-            changes[card.pk][name] = [other_id, keep_id]
-    record_events([EventInput(UPDATED, card, changes[card.pk]) for card in cards], actor=actor, at=at)

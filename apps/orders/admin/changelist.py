@@ -1,9 +1,7 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin import SimpleListFilter
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import BooleanField, Func, QuerySet, Value
 from django.db.models.functions import Upper
 from django.http import HttpRequest
@@ -13,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 
 from apps.core.admin.forms.forms import ShopOwnedTabularInline
-from apps.core.admin.lists.filters import Choices, Screen, SelectFilter
+from apps.core.admin.lists.filters import Choices, Screen, SelectFilter, ViewsFilter
 from apps.core.admin.lists.search import get_result_limit, is_palette_search, set_truncation_note, union_first_rows
 from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, WordFilter
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
@@ -111,11 +109,8 @@ def filter_orders_by_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]
     return orders.filter(status=view)
 
 
-class ViewFilter(SimpleListFilter):
-    """The filter for the views of the order list. Without a selected view, a search covers all orders."""
-
-    title = gettext_lazy("view")
-    parameter_name = "view"
+class ViewFilter(ViewsFilter):
+    default_view = "open"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         return [
@@ -128,19 +123,8 @@ class ViewFilter(SimpleListFilter):
             ("all", _("All")),
         ]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
-        view = self.value() or ("all" if request.GET.get("q") else "open")
+    def filter_view(self, queryset: QuerySet[Order], view: str) -> QuerySet[Order]:
         return filter_orders_by_view(queryset, view)
-
-    def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield the choices without Django's default "All", because the list has its own "All" view."""
-        view = self.value() or ("all" if changelist.query else "open")
-        for value, title in self.lookup_choices:
-            yield {
-                "selected": value == view,
-                "query_string": changelist.get_query_string({self.parameter_name: value}),
-                "display": title,
-            }
 
 
 class CustomerOrdersInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[Order, Customer]):

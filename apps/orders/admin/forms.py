@@ -13,7 +13,7 @@ from apps.core.admin.forms.forms import PanelForm, Values
 from apps.core.admin.theme import Fieldset, ThemedSelect
 from apps.core.i18n import formats
 from apps.core.money import ZERO
-from apps.core.types import Attrs, ReadOnlyAttrs
+from apps.core.types import Attrs, Errors, ReadOnlyAttrs
 from apps.customers.admin.forms import AddressForm
 from apps.customers.models import Address
 from apps.orders.domain import hooks
@@ -81,9 +81,7 @@ class OrderForm(PanelForm[Order]):
         cleaned = super().clean() or self.cleaned_data
         for kind in ADDRESS_KINDS:
             snapshot, errors = self._changed_address(kind)
-            for name, messages in errors.items():
-                field = f"{kind}_{'country_code' if name == 'country' else name}"
-                self.add_error(field if field in self.fields else None, messages)
+            add_address_errors(self, kind, errors)
             cleaned[f"{kind}_address"] = snapshot
         if cleaned.get("billing_same"):
             if any(name.startswith("billing_") and name != "billing_same" for name in self.changed_data):
@@ -106,15 +104,27 @@ class OrderForm(PanelForm[Order]):
         return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
 
 
-def _field(name: str) -> forms.Field:
+def add_address_errors(form: forms.BaseForm, kind: str, errors: Errors) -> None:
+    """Add the errors of an address to its fields."""
+    for name, messages in errors.items():
+        field = f"{kind}_{'country_code' if name == 'country' else name}"
+        form.add_error(field if field in form.fields else None, messages)
+
+
+def create_address_fields(select: type[forms.Select]) -> dict[str, forms.Field]:
+    """Return the fields of the shipping and the billing address. ``select`` is the widget for countries."""
+    return {f"{kind}_{name}": _create_address_field(name, select) for kind in ADDRESS_KINDS for name in ADDRESS_FIELDS}
+
+
+def _create_address_field(name: str, select: type[forms.Select]) -> forms.Field:
     if name == "country_code":
-        return forms.ChoiceField(label=gettext_lazy("Country"), required=False, widget=ThemedSelect)
+        return forms.ChoiceField(label=gettext_lazy("Country"), required=False, widget=select)
     column = cast("Field[Any, Any]", Address._meta.get_field(name))
     return forms.CharField(label=capfirst(column.verbose_name), required=False, max_length=255)
 
 
 # Register the address fields here, because the panel builds the form from ``declared_fields`` and ``base_fields``.
-_ADDRESSES = {f"{kind}_{name}": _field(name) for kind in ADDRESS_KINDS for name in ADDRESS_FIELDS}
+_ADDRESSES = create_address_fields(ThemedSelect)
 OrderForm.declared_fields.update(_ADDRESSES)
 OrderForm.base_fields.update(_ADDRESSES)
 

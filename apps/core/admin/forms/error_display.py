@@ -5,6 +5,7 @@ literally, so their wording must not change. Pages show the same messages as ful
 after the field label.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -62,11 +63,20 @@ def format_errors(error: DomainError) -> str:
     )
 
 
-def add_domain_errors(form: BaseForm, error: DomainError | ValidationError) -> None:
-    """Add the errors of a service to their fields, or else to the whole form."""
+def add_domain_errors(
+    form: BaseForm, error: DomainError | ValidationError, field_names: Mapping[str, str] | None = None
+) -> None:
+    """Add the errors of a service to their fields, or else to the whole form, with the label of the field.
+
+    ``field_names`` are the fields of the form for columns with other names.
+    """
     field_errors = error.message_dict if isinstance(error, ValidationError) else error.errors
-    for field, messages in field_errors.items():
-        form.add_error(field if field in form.fields else None, messages)
+    for column, messages in field_errors.items():
+        name = (field_names or {}).get(column, column)
+        if name in form.fields:
+            form.add_error(name, messages)
+        else:
+            form.add_error(None, [format_field_error(column.rpartition(".")[2], message) for message in messages])
 
 
 class SentenceErrorList(ErrorList):

@@ -13,7 +13,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.core.db.sort_tables import filter_sort_column
 
@@ -43,6 +43,40 @@ class SelectFilter(admin.SimpleListFilter):
         yield {"value": "", "display": _("All"), "selected": not self.value()}
         for value, display in self.lookup_choices:
             yield {"value": value, "display": display, "selected": self.value() == str(value)}
+
+
+class ViewsFilter(admin.SimpleListFilter):
+    """The filter for the built-in views of a list. Without a selected view, the list shows ``default_view``.
+
+    A search covers all rows, unless a view is selected.
+    """
+
+    title = pgettext_lazy("list", "view")
+    parameter_name = "view"
+    default_view = "all"
+
+    def value(self) -> str:
+        view = super().value()
+        known = view in [value for value, _title in self.lookup_choices]
+        return str(view) if known else "all" if self._has_search else self.default_view
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        self._has_search = bool(request.GET.get("q"))
+        super().__init__(request, *args, **kwargs)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
+        view = self.value()
+        return queryset if view == "all" else self.filter_view(queryset, view)
+
+    def filter_view(self, queryset: QuerySet[Any, Any], view: str) -> QuerySet[Any, Any]:
+        """Return the rows of a view other than ``all``."""
+        raise NotImplementedError
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        """Yield the choices without Django's default "All", because the list has its own "All" view."""
+        for value, title in self.lookup_choices:
+            query = changelist.get_query_string({self.parameter_name: value})
+            yield {"selected": value == self.value(), "query_string": query, "display": title}
 
 
 class RankedChoicesFilter(admin.ChoicesFieldListFilter):

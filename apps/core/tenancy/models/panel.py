@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.db import models
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.core.tenancy.models.users import User
 from apps.core.tenancy.shop_owned import ShopOwned
@@ -42,7 +42,7 @@ class SavedView(ShopOwned):
     class Meta:
         app_label = "staff"
         ordering = ("name", "id")
-        verbose_name = gettext_lazy("view")
+        verbose_name = pgettext_lazy("list", "view")
         constraints = (
             models.UniqueConstraint(fields=("shop", "user", "screen", "name"), name="staff_savedview_name_once"),
             models.UniqueConstraint(

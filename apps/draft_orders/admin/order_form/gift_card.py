@@ -1,7 +1,7 @@
 """The gift card on the page that creates an order. Its code is entered first, and the new order is paid with it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
@@ -13,6 +13,7 @@ from apps.core.i18n import formats
 from apps.core.money import ZERO
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
+from apps.draft_orders.admin.order_form.base import Steps
 from apps.draft_orders.models import DraftOrder
 from apps.gift_cards.admin.code_entry import EnteredCard, enter_code, read_token, show_card
 from apps.gift_cards.domain.code_payments import CodeRefused, check_can_pay
@@ -27,11 +28,19 @@ class CardChanged(DomainError):
     status = 409
 
 
+class CodeSteps(Steps):
+    search_field = CODE
+
+
 @dataclass(slots=True)
 class GiftCardEntry:
-    """The card that was entered, or the text in the field and the errors of the field."""
+    """The card that was entered, or the text in the field and the errors of the field.
+
+    ``steps`` move the focus to the field.
+    """
 
     request: HttpRequest
+    steps: Steps = field(default_factory=lambda: CodeSteps(QueryDict()))
     code: str = ""
     entered: EnteredCard | None = None
     errors: Sequence[str] = ()

@@ -11,43 +11,40 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.core.admin.display.changes import RowLink
 from apps.core.admin.forms.error_display import add_domain_errors, format_errors
 from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
-from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.model_admin.registry import list_buttons
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context
-from apps.core.events.models import Event
-from apps.core.events.timelines import describe_event
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.permissions import allow, grants
 from apps.customers.admin.forms import InviteForm
-from apps.draft_orders.admin import gift_cards
 from apps.draft_orders.admin.changelist import DraftOrderList
-from apps.draft_orders.admin.forms import get_form_data
-from apps.draft_orders.admin.gift_cards import GiftCardEntry
-from apps.draft_orders.admin.page_state import PageState, describe_totals, format_amount, get_empty_data
+from apps.draft_orders.admin.display import (
+    describe_facts,
+    describe_lines,
+    describe_totals,
+    format_amount,
+    get_timeline,
+)
+from apps.draft_orders.admin.order_form import gift_card
+from apps.draft_orders.admin.order_form.form import get_empty_data, get_stored_data
+from apps.draft_orders.admin.order_form.gift_card import GiftCardEntry
+from apps.draft_orders.admin.order_form.saving import SAVE, SEND, STEPS, DraftChanged, save_form
+from apps.draft_orders.admin.order_form.state import PageState
 from apps.draft_orders.domain import draft_orders, invoices
-from apps.draft_orders.domain.completion import complete_draft_order
 from apps.draft_orders.domain.draft_orders import DraftOrderCompleted
 from apps.draft_orders.models import DraftOrder
-from apps.orders.admin.extension_points import MAX_EVENTS
-from apps.orders.admin.page_context import TimelineItem, describe_timeline
-from apps.orders.domain.create.customers import get_or_create_customer
 from apps.orders.models import Order
 from apps.shops.domain.address_formats import format_address
 
 VIEW, ADD, CHANGE = (f"draft_orders.{verb}_draftorder" for verb in ("view", "add", "change"))
-# The steps that save the form.
-SAVE, SEND, PAID, PENDING = "save", "send", "paid", "pending"
-STEPS = (SAVE, SEND, PAID, PENDING)
 # The buttons that change the form's values.
-CHANGES = ("add", "remove", "custom", "choose", "unchoose", gift_cards.REMOVE)
+CHANGES = ("add", "remove", "custom", "choose", "unchoose", gift_card.REMOVE)
 # The steps that look up what was typed into a search field, by field.
-SEARCHES = {"code": "find", "term": "find_customer", gift_cards.CODE: gift_cards.STEP}
+SEARCHES = {"code": "find", "term": "find_customer", gift_card.CODE: gift_card.STEP}
 _CARD_NOT_SAVED = gettext_lazy(
     "The gift card was not charged and is not saved with the draft. Enter its code again when you create the order."
 )
@@ -57,12 +54,6 @@ _NOT_ENTERED = gettext_lazy(
 
 grants.add(allow("draft_orders", "vacd", "draft_orders.draftorder", "draft_orders.draftorderline"))
 list_buttons.register((DraftOrder, "create order"), "panel/draft_orders/create_button.html")
-
-
-class DraftChanged(DomainError):
-    """Raised when the draft order was changed in another tab."""
-
-    status = 409
 
 
 @admin.register(DraftOrder)
@@ -111,7 +102,7 @@ class DraftOrderAdmin(DraftOrderList):
 
     def _edit(self, request: HttpRequest, draft: DraftOrder | None) -> HttpResponse:
         if request.method != "POST":
-            data = get_form_data(draft, draft_orders.get_lines(draft)) if draft else get_empty_data()
+            data = get_stored_data(draft, draft_orders.get_lines(draft)) if draft else get_empty_data()
             return self._render_form(request, PageState(data, draft), GiftCardEntry(request))
         return cast("HttpResponse", submit_once_or_redirect(request, lambda: self._submit(request, draft)))
 
@@ -129,14 +120,17 @@ class DraftOrderAdmin(DraftOrderList):
             is_saving = False
         if not is_saving:
             state.run_step()
-            if step == gift_cards.STEP or (step == "find" and card.code and not (state.code or state.term)):
-                state.focus = gift_cards.CODE
+            if step == gift_card.STEP or (
+                step == "find" and card.code and not (state.items.term or state.customers.term)
+            ):
+                state.current = card.steps
                 card.check_code(at=timezone.now())
         elif card.errors:
             state.errors += card.errors
         elif state.is_valid:
             try:
-                return HttpResponseRedirect(self._save(request, state, card, step))
+                saved = save_form(state, card, step, self.event_kwargs(request))
+                return self._redirect(request, saved, card, step)
             except DomainError as error:
                 state.add_error(error, state.lines)
                 card.reload(at=timezone.now())
@@ -145,34 +139,18 @@ class DraftOrderAdmin(DraftOrderList):
                     state.data["seen_version"] = str(draft.version)
         return self._render_form(request, state, card, is_part=is_part)
 
-    @transaction.atomic
-    def _save(self, request: HttpRequest, state: PageState, card: GiftCardEntry, step: str) -> str:
-        """Save a valid form, run the step, and return the URL of the next page."""
-        by, values = self.event_kwargs(request), state.form.values
-        draft = draft_orders.lock_draft_order(state.draft) if state.draft else None
-        if draft and draft.version != state.form.cleaned_data["seen_version"]:
-            raise DraftChanged(str(EDIT_CONFLICT))
-        if contact := state.form.new_customer:
-            names = ("email", "shipping_address", "billing_address")
-            order = Order(shop=self.shop(request), **{name: values[name] for name in names})
-            customer = get_or_create_customer(order, contact, **by)
-            values["customer_id"] = customer.pk if customer else None
-        lines = state.get_line_values(state.lines)
-        if draft:
-            draft = draft_orders.update_draft_order(draft, values, lines, **by)
-        else:
-            draft = draft_orders.create_draft_order(values, lines, **by)
-        if step in (PAID, PENDING):
-            payments = card.build_payments(draft, at=by["at"])
-            draft = complete_draft_order(draft, payments=payments, payment_pending=step == PENDING, **by)
-            assert draft.order
+    def _redirect(self, request: HttpRequest, draft: DraftOrder, card: GiftCardEntry, step: str) -> HttpResponse:
+        """Open the next page after a step that saved the form."""
+        if draft.order:
             text = _("Order {order} was created from draft {name}.").format(order=draft.order, name=draft)
-            self.message_user(request, text, messages.SUCCESS)
-            return self._get_order_url(request, draft)
-        self.message_user(request, _("Draft {name} saved.").format(name=draft), messages.SUCCESS)
-        if card.entered:
+            url = self._get_order_url(request, draft)
+        else:
+            text = _("Draft {name} saved.").format(name=draft)
+            url = self.url("invoice" if step == SEND else "change", draft.pk)
+        self.message_user(request, text, messages.SUCCESS)
+        if card.entered and not draft.order:
             self.message_user(request, _CARD_NOT_SAVED, messages.WARNING)
-        return self.url("invoice" if step == SEND else "change", draft.pk)
+        return HttpResponseRedirect(url)
 
     def _get_order_url(self, request: HttpRequest, draft: DraftOrder) -> str:
         """Return the page of the order, or of the draft order if the user may not open orders."""
@@ -194,9 +172,7 @@ class DraftOrderAdmin(DraftOrderList):
             "totals": describe_totals(preview) if preview else [],
             "total": format_amount(preview, preview.total_price) if preview else "",
             "gift_card": card,
-            "gift_card_focus": state.focus == gift_cards.CODE,
             "card_payment": card.describe_payment(preview) if preview else [],
-            "contact": [state.form[name] for name in ("first_name", "last_name", "email", "phone")],
             "address": format_address(state.form.cleaned_data.get("shipping_address") or {}),
         }
         if is_part:
@@ -209,40 +185,24 @@ class DraftOrderAdmin(DraftOrderList):
     # --- other pages ---
 
     def _show(self, request: HttpRequest, draft: DraftOrder) -> HttpResponse:
-        lines = draft_orders.get_lines(draft)
         context = self._get_draft_context(request, draft) | {
-            "lines": [
-                {
-                    "row": line,
-                    "price": format_amount(draft, line.price),
-                    "gross": format_amount(draft, line.gross_price),
-                    "net": format_amount(draft, line.net_price),
-                }
-                for line in lines
-            ],
+            "lines": describe_lines(draft, draft_orders.get_lines(draft)),
             "totals": describe_totals(draft),
-            "facts": _get_facts(draft),
+            "facts": describe_facts(draft),
         }
         return self.page(request, "panel/draft_orders/draft.html", _("Draft {name}").format(name=draft), **context)
 
     def _get_draft_context(self, request: HttpRequest, draft: DraftOrder) -> Context:
+        order_url = self._get_order_url(request, draft) if draft.order_id else ""
+        may_open = has_permission(request, "orders.view_order")
         return {
             "original": draft,
             "stored_total": format_amount(draft, draft.total_price),
-            "order_url": self._get_order_url(request, draft) if draft.order_id else "",
-            "timeline": self._get_timeline(request, draft),
+            "order_url": order_url,
+            "timeline": get_timeline(draft, order_url=order_url if may_open else ""),
             "may_add": has_permission(request, ADD),
             "may_delete": self.has_delete_permission(request, draft),
         }
-
-    def _get_timeline(self, request: HttpRequest, draft: DraftOrder) -> list[TimelineItem]:
-        rows = Event.rows().filter(subject_type="draft_orders.draftorder", subject_id=draft.pk)
-        events = rows.order_by("-id").defer("payload")[:MAX_EVENTS]
-        entries = [(event, describe_event(event)) for event in events]
-        if draft.order_id is None:
-            return describe_timeline(entries)
-        url = self._get_order_url(request, draft) if has_permission(request, "orders.view_order") else ""
-        return describe_timeline(entries, links={("order_id", draft.order_id): RowLink(str(draft.order), url)})
 
     @row_view("invoice/", CHANGE, keyed=True)
     def invoice_view(self, request: HttpRequest, draft: DraftOrder) -> HttpResponse:
@@ -302,17 +262,3 @@ class DraftOrderAdmin(DraftOrderList):
     def _open_copy(self, request: HttpRequest, copy: DraftOrder, text: str, name: str) -> HttpResponse:
         self.message_user(request, text.format(name=name), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", copy.pk))
-
-
-def _get_facts(draft: DraftOrder) -> list[tuple[str, str]]:
-    addresses = draft.shipping_address, draft.billing_address
-    shipping, billing = ("\n".join(format_address(row or {})) for row in addresses)
-    return [
-        (_("Name"), str(draft.customer or _("No customer"))),
-        (_("Email"), draft.email or "–"),
-        (_("Shipping address"), shipping or _("No address")),
-        *([(_("Billing address"), billing)] if billing != shipping else []),
-        (_("Shipping method"), draft.shipping_line["title"] if draft.shipping_line else "–"),
-        (_("Note"), draft.note or "–"),
-        (_("Tags"), draft.tags or "–"),
-    ]
