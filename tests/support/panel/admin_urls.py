@@ -144,6 +144,7 @@ ROWS = (
     ("gift_cards_giftcard", "change history adjust disable", "gift_cards", "gift_card", 200),
     ("gift_cards_giftcard", "report report_file", "reports", "", 200),
     ("gift_cards_giftcard", "delete", "", "gift_card", 200),
+    ("discount", "report report_file", "reports", "", 200),
     ("documents_issueddocument", "changelist", "orders edit_orders", "", 200),
     ("documents_issueddocument", "add", "", "", 200),
     ("documents_issueddocument", "change", "orders edit_orders", "document", 302),
