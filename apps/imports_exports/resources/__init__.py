@@ -2,6 +2,7 @@
 
 from apps.imports_exports.resources.audit_log import AUDIT_LOG
 from apps.imports_exports.resources.customers import CUSTOMERS
+from apps.imports_exports.resources.draft_orders import DRAFT_ORDERS
 from apps.imports_exports.resources.gift_cards.resource import GIFT_CARDS
 from apps.imports_exports.resources.inventory.resource import INVENTORY
 from apps.imports_exports.resources.metafields.resource import METAFIELDS
@@ -15,6 +16,7 @@ from apps.imports_exports.resources.refunds import REFUNDS
 # Resources in the order shown to staff.
 RESOURCES = (
     ORDERS,
+    DRAFT_ORDERS,
     REFUNDS,
     PRODUCTS,
     INVENTORY,
