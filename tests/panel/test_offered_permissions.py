@@ -53,18 +53,18 @@ def test_permissions_without_effect_are_not_offered(owner_client: Panel, shop: S
 
     assert matrix == presets == offered
     assert "gift_cards" in offered
-    assert "marketing" not in offered
+    assert "marketing_section" not in offered
     assert {name for names in GROUPS.values() for name in names} == set(NAMES)
 
 
 def test_a_permission_without_effect_can_only_be_removed(owner_client: Panel, shop: Shop) -> None:
-    holder = get_membership(factories.make_member(shop, "marketing", "orders"), shop)
+    holder = get_membership(factories.make_member(shop, "marketing_section", "orders"), shop)
     other = get_membership(factories.make_member(shop, "orders"), shop)
 
     page = owner_client.get("staff_membership_change", holder.pk)
-    owner_client.post("staff_membership_change", other.pk, permissions=["orders", "marketing"])
+    owner_client.post("staff_membership_change", other.pk, permissions=["orders", "marketing_section"])
     owner_client.post("staff_membership_change", holder.pk, permissions=["orders"])
 
-    assert b"Manage marketing campaigns" in page.content
+    assert b"Open the marketing section" in page.content
     stored = Membership.objects.filter(pk__in=(holder.pk, other.pk)).values_list("permissions", flat=True)
     assert list(stored) == [["orders"], ["orders"]]

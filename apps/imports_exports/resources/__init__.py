@@ -2,7 +2,8 @@
 
 from apps.imports_exports.resources.audit_log import AUDIT_LOG
 from apps.imports_exports.resources.customers import CUSTOMERS
-from apps.imports_exports.resources.draft_orders import DRAFT_ORDERS
+from apps.imports_exports.resources.discounts.resource import DISCOUNTS
+from apps.imports_exports.resources.draft_orders.resource import DRAFT_ORDERS
 from apps.imports_exports.resources.gift_cards.resource import GIFT_CARDS
 from apps.imports_exports.resources.inventory.resource import INVENTORY
 from apps.imports_exports.resources.metafields.resource import METAFIELDS
@@ -23,6 +24,7 @@ RESOURCES = (
     PAGES,
     REDIRECTS,
     GIFT_CARDS,
+    DISCOUNTS,
     CUSTOMERS,
     METAFIELDS,
     AUDIT_LOG,

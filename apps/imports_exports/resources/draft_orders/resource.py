@@ -1,6 +1,7 @@
 """Export draft orders, with one CSV row for each line item, like the files of orders. Imports are not supported."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 
 from django.utils.translation import gettext_lazy
 
@@ -75,7 +76,7 @@ def _read_drafts(ids: Sequence[int]) -> list[ObjectData]:
     return [_complete(draft, names.get(draft["order_id"]), discounts) for draft in drafts]
 
 
-def _complete(draft: ObjectData, order_name: str | None, discounts: ObjectData) -> ObjectData:
+def _complete(draft: ObjectData, order_name: str | None, discounts: Mapping[int, Decimal]) -> ObjectData:
     lines = [
         {**line, "total_discount": format_decimal(discounts[line["id"]], draft["currency"])}
         for line in draft["line_items"]
