@@ -224,7 +224,7 @@ def test_existing_codes_are_never_changed(panel: Panel) -> None:
         ),
         ("value_type,value,entitled_products", "percentage,-10,mug; pot", "'pot' does not exist in this shop"),
         ("value_type,value,entitled_variants", "percentage,-10,#12", "'#12' does not exist in this shop"),
-        ("value_type,value,entitled_variants", "percentage,-10,TWICE", "'TWICE' stands for several entries"),
+        ("value_type,value,entitled_variants", "percentage,-10,TWICE", "'TWICE' is not unique in this shop"),
         ("value_type,value,entitled_countries", "percentage,-10,XX", "'XX' does not exist in this shop"),
         (
             "value_type,value,prerequisite_customers",

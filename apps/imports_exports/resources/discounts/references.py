@@ -14,7 +14,7 @@ from apps.shops.models import ShopCountry
 _UNKNOWN = define_message("discount_imports.unknown", "{name} does not exist in this shop")
 # Results of imports are stored, so they do not contain email addresses.
 _NO_CUSTOMER = define_message("discount_imports.no_customer", "no customer has email address {number} of this cell")
-_AMBIGUOUS = define_message("discount_imports.ambiguous", "{name} stands for several entries")
+_AMBIGUOUS = define_message("discount_imports.ambiguous", "{name} is not unique in this shop")
 _MAX_QUOTED = 100
 _PLURALS = {
     "product": "products",
