@@ -183,6 +183,6 @@ pages.add(
         MenuItem("Sales", "bar_chart", 18, gettext_lazy("Discount report")),
         "discount_report",
         lambda request: has_permission(request, REPORT),
-        pgettext_lazy("search", "coupons, promotions, rebates, vouchers, discount codes, markdowns, price reductions"),
+        pgettext_lazy("search", "discount figures, campaign results, markdowns, price reductions"),
     )
 )
