@@ -92,7 +92,7 @@ def _build_terms(values: ReadOnlyAttrs, ids: Mapping[str, Collection[int]]) -> H
     )
 
 
-def get_keys(row: ImportRow, body: Body) -> Sequence[str]:
+def get_discount_keys(row: ImportRow, body: Body) -> Sequence[str]:
     codes = body.get("codes")
     entries = codes if isinstance(codes, list) else []
     keys = [normalize_code(str(entry["code"])) for entry in entries if isinstance(entry, dict) and entry.get("code")]

@@ -10,7 +10,12 @@ from apps.discounts.models import DiscountCode, PriceRule
 from apps.imports_exports.domain.resources import Exporter, Importer, ObjectData, Resource
 from apps.imports_exports.domain.rows import RowResult
 from apps.imports_exports.resources.discounts import table
-from apps.imports_exports.resources.discounts.importer import MAX_CODES, find_discounts, get_keys, import_discounts
+from apps.imports_exports.resources.discounts.importer import (
+    MAX_CODES,
+    find_discounts,
+    get_discount_keys,
+    import_discounts,
+)
 from apps.imports_exports.resources.discounts.references import REFERENCES, read_names
 
 
@@ -59,12 +64,12 @@ DISCOUNTS = Resource(
         models=(PriceRule, DiscountCode),
         columns=table.COLUMNS,
         aliases=table.ALIASES,
-        get_label=table.get_label,
+        get_label=table.get_discount_label,
         members=frozenset({"id", "codes", *table.RULE_COLUMNS, *REFERENCES}),
         group_by=table.CODE,
         identifying_columns=("value", "value_type"),
-        body=table.parse_row,
-        keys=get_keys,
+        body=table.parse_discount_row,
+        keys=get_discount_keys,
         duplicate_result=RowResult.SKIPPED,
         import_rows=import_discounts,
         find=find_discounts,

@@ -58,7 +58,7 @@ _LABELS = {
 }
 
 
-def get_label(column: str) -> str:
+def get_discount_label(column: str) -> str:
     return str(_LABELS.get(column) or get_field_label(column, (PriceRule, DiscountCode)))
 
 
@@ -87,7 +87,7 @@ def iter_cells(discount: ObjectData) -> Iterable[ObjectData]:
         yield {**terms, CODE: code.get("code"), TIMES_USED: code.get(TIMES_USED)}
 
 
-def parse_row(rows: Sequence[Cells]) -> Body:
+def parse_discount_row(rows: Sequence[Cells]) -> Body:
     """Convert a row to a discount with at most one code. Blank cells are omitted."""
     cells = {name: cell.strip() for name, cell in rows[0].items() if cell.strip()}
     code: dict[str, object] = {"code": cells[CODE]} if CODE in cells else {}
