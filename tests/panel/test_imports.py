@@ -22,6 +22,7 @@ from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
 from apps.core.types import Attrs
 from apps.customers.models import Customer
+from apps.discounts.models import PriceRule
 from apps.gift_cards.models import GiftCard
 from apps.imports_exports.domain import exports, imports
 from apps.imports_exports.models import Export, Import
@@ -42,7 +43,9 @@ REDIRECTS = "imports_exports_import_redirects"
 
 @pytest.fixture
 def panel(admin_client_with: PanelWith) -> Panel:
-    return admin_client_with("customers", "edit_orders", "products", "export_orders", "pages", "links", "gift_cards")
+    return admin_client_with(
+        "customers", "edit_orders", "products", "export_orders", "pages", "links", "gift_cards", "marketing"
+    )
 
 
 def check_upload(panel: Panel, content: bytes, name: str = "in.csv") -> Import:
@@ -312,7 +315,7 @@ def test_unknown_columns_are_named_and_skipped_without_a_question(panel: Panel, 
     assert of_customers.unknown == ["Product Category"]
 
 
-@pytest.mark.parametrize("kind", ["customers", "giftcards", "orders", "pages", "products", "redirects"])
+@pytest.mark.parametrize("kind", ["customers", "discounts", "giftcards", "orders", "pages", "products", "redirects"])
 def test_the_samples_of_the_upload_page_are_imported(panel: Panel, kind: str) -> None:
     page = panel.get("imports_exports_import_upload").content.decode()
     sample = panel.get("imports_exports_import_sample", kind=kind)
@@ -326,7 +329,7 @@ def test_the_samples_of_the_upload_page_are_imported(panel: Panel, kind: str) ->
     assert (import_job.unknown, import_job.counts) == ([], {"new": 2})
     run_import(import_job)
     models: dict[str, Any] = {"customers": Customer, "orders": Order, "products": Product}
-    models |= {"pages": content.Page, "redirects": content.Redirect, "giftcards": GiftCard}
+    models |= {"pages": content.Page, "redirects": content.Redirect, "giftcards": GiftCard, "discounts": PriceRule}
     assert models[kind].objects.count() == 2
     assert panel.get("imports_exports_import_sample", kind="events").status_code == 404
 

@@ -61,6 +61,7 @@ PATHS_BY_REASON = {
     "balances of gift cards": "gift_cards",
     "totals and completion of draft orders": "draft_orders",
     "limits of discount codes": "discounts",
+    "server-side cursors, and comparison of stored terms with files": "panel/test_discount_files.py",
     "forms of the panel that lock rows": """
         panel/test_bulk_edits.py::test_rows_found_by_a_list_are_edited
         panel/test_bulk_edits.py::test_variants_of_one_product_are_changed_independently
@@ -123,7 +124,8 @@ PATHS_BY_REASON = {
     "sums of money": """
         model
         orders/test_editing.py orders/test_histories.py orders/test_orders.py orders/test_transactions.py
-        panel/test_refund_report.py panel/test_sales.py panel/test_sales_report.py panel/test_tax_report.py
+        panel/test_discount_report.py panel/test_refund_report.py panel/test_sales.py panel/test_sales_report.py
+        panel/test_tax_report.py
         refunds/test_refunds.py refunds/test_tax_lines.py refunds/test_tax_repair.py refunds/test_tax_report.py
         refunds/test_golden_rest.py::test_random_splits_add_up_through_rest
     """,

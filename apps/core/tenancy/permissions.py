@@ -189,7 +189,7 @@ VIEW_ONLY_SUFFIX = ":view"
 DESCRIPTIONS: dict[str, str] = {
     "dashboard": gettext_noop("Sees the sales of today and of the last 7, 30 or 90 days on the home page."),
     "overviews": gettext_noop("Sees the sales chart on the home page."),
-    "reports": gettext_noop("Opens the reports of sales, taxes, refunds and gift cards."),
+    "reports": gettext_noop("Opens the reports of sales, taxes, refunds, discounts and gift cards."),
     "orders": gettext_noop("Opens orders, fulfillments and documents, and writes comments."),
     "edit_orders": gettext_noop("Fulfills, edits, cancels and deletes orders, records payments and issues invoices."),
     "refund_orders": gettext_noop("Pays money back to customers, also when an order is canceled."),

@@ -38,10 +38,14 @@ def generate_code(prefix: str = "") -> str:
 
 
 @transaction.atomic
-def create_code(rule: PriceRule, code: str, *, actor: str, at: datetime) -> DiscountCode:
-    """Create a code. Codes are unique in the shop, regardless of case."""
+def create_code(rule: PriceRule, code: str, *, actor: str, at: datetime, earlier_uses: int = 0) -> DiscountCode:
+    """Create a code. Codes are unique in the shop, regardless of case.
+
+    ``earlier_uses`` is the number of uses in another system, which count for the usage limit.
+    """
     text = _check_code(code)
-    row = DiscountCode(shop_id=rule.shop_id, rule=rule, code=text, created_at=at)
+    uses = {"usage_count": earlier_uses, "earlier_uses": earlier_uses}
+    row = DiscountCode(shop_id=rule.shop_id, rule=rule, code=text, created_at=at, **uses)
     with _refuse_taken_code():
         row.save(force_insert=True)
     record_event(CREATED, row, actor=actor, at=at)

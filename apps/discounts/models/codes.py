@@ -14,7 +14,11 @@ MAX_CODE = 255
 
 
 class DiscountCode(ShopOwned):
-    """A code of a price rule. ``usage_count`` is the number of the code's ``DiscountUse`` rows."""
+    """A code of a price rule.
+
+    ``usage_count`` is the number of the code's ``DiscountUse`` rows plus ``earlier_uses``, the number of uses in the
+    system from which the code was imported.
+    """
 
     rule = models.ForeignKey(
         PriceRule,
@@ -26,6 +30,9 @@ class DiscountCode(ShopOwned):
     code = models.CharField(gettext_lazy("code"), max_length=MAX_CODE)
     code_key = CaseFoldedField(of="code")
     usage_count = models.PositiveIntegerField(gettext_lazy("uses"), default=0, editable=False)
+    earlier_uses = models.PositiveIntegerField(
+        gettext_lazy("uses before the import"), default=0, db_default=0, editable=False
+    )
     version = VersionField()
 
     non_personal_fields = ("code", "code_key")

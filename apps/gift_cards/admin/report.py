@@ -1,11 +1,12 @@
 """The report on gift cards: the outstanding liability by currency, and the changes by period."""
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from decimal import Decimal
 
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
+from apps.core.admin.display.report_tables import build_table
 from apps.core.admin.menu import MenuItem, Page, pages
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
@@ -13,7 +14,7 @@ from apps.core.i18n import formats
 from apps.core.money import format_decimal
 from apps.gift_cards.domain import liability_report
 from apps.gift_cards.domain.liability_report import Liability, Movements
-from apps.refunds.admin.report_pages import REPORT, NamedTable, RefundReportForm, ReportPage, format_period
+from apps.refunds.admin.report_pages import REPORT, RefundReportForm, ReportPage, format_period
 from apps.refunds.domain.refund_report import RefundReportRange
 
 pages.add(
@@ -61,15 +62,27 @@ class GiftCardReport(ReportPage):
 
     def build_context(self, span: RefundReportRange, currency: str) -> Context:
         liabilities = liability_report.get_liabilities(span)
-        periods = [
-            (format_period(period, span), code, row.cards, *_format_movements(row, code, formats.format_amount))
-            for period, code, row in reversed(liability_report.get_movements_by_period(span))
-        ]
-        liability_rows = [_format_liability(code, row, formats.format_amount) for code, row in liabilities.items()]
+        movements = liability_report.get_movements_by_period(span)
         return {
             "outstanding": formats.format_money(liabilities[currency].closing, currency),
             "last_day": formats.format_date(span.last, "j M Y"),
-            "tables": [_build_table("liability", liability_rows, 1), _build_table("periods", periods, 2)],
+            "tables": [
+                build_table(
+                    "liability",
+                    *_TABLES["liability"],
+                    list(liabilities.items()),
+                    format_row=lambda row: _format_liability(*row, formats.format_amount),
+                    limit=None,
+                ),
+                build_table(
+                    "periods",
+                    *_TABLES["periods"],
+                    list(reversed(movements)),
+                    format_row=lambda row: _format_period(*row, span),
+                    text_columns=2,
+                    limit=None,
+                ),
+            ],
         }
 
     def build_file(
@@ -89,10 +102,8 @@ class GiftCardReport(ReportPage):
 gift_card_report_page = GiftCardReport()
 
 
-def _build_table(name: str, rows: Sequence[Sequence[object]], text_columns: int) -> NamedTable:
-    title, columns = _TABLES[name]
-    labels = [_(column) for column in columns]
-    return NamedTable(name=name, title=_(title), columns=labels, rows=rows, text_columns=text_columns)
+def _format_period(period: date, currency: str, row: Movements, span: RefundReportRange) -> tuple[object, ...]:
+    return format_period(period, span), currency, row.cards, *_format_movements(row, currency, formats.format_amount)
 
 
 def _format_movements(row: Movements, currency: str, write: _Format) -> tuple[str, ...]:

@@ -149,14 +149,13 @@ def _write_objects(export: Export, file: IO[str], checkpoint: ExportCheckpoint) 
     count = checkpoint.done
     write = _get_writer(export, file, is_continued=bool(checkpoint.last))
     for ids in _get_id_batches(export, checkpoint.last):
-        objects = exporter.read_objects(ids)
-        for object_data in objects:
+        for object_data in exporter.read_objects(ids):
+            count += 1
             if export.format in TABLES:
                 for row in exporter.get_cells(object_data):
                     write(map(row.get, exporter.columns))
             else:
                 file.write(f"{orjson.dumps({kind.singular: object_data}).decode()}\n")
-        count += len(objects)
         yield ExportCheckpoint(ids[-1], count)
 
 

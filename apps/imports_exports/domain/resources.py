@@ -77,7 +77,8 @@ class Exporter:
         topic: The event topic of a new export.
         filters: The allowed lookups.
         columns: The CSV columns.
-        read_objects: Returns the complete objects for a list of ids, in the same order, one for each JSON line.
+        read_objects: Returns the complete objects for a list of ids in the same order, one for each JSON line. An
+            object with very many parts can be split into several objects.
         get_cells: Returns the CSV rows of an object.
         restrict: Returns filters for the rows that a user may export. By default, a user may export all rows.
         document: Set if the export is a single document. Such exports are not offered in the list of resources.
@@ -89,7 +90,7 @@ class Exporter:
     topic: str
     filters: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    read_objects: Callable[[Sequence[int]], list[ObjectData]] = lambda ids: []
+    read_objects: Callable[[Sequence[int]], Iterable[ObjectData]] = lambda ids: ()
     get_cells: Callable[[ObjectData], Iterable[ObjectData]] = lambda shown: ()
     restrict: Callable[[AbstractBaseUser], Mapping[str, object]] = lambda user: {}
     document: Document | None = None

@@ -2,6 +2,8 @@
 
 from apps.imports_exports.resources.audit_log import AUDIT_LOG
 from apps.imports_exports.resources.customers import CUSTOMERS
+from apps.imports_exports.resources.discounts.resource import DISCOUNTS
+from apps.imports_exports.resources.draft_orders.resource import DRAFT_ORDERS
 from apps.imports_exports.resources.gift_cards.resource import GIFT_CARDS
 from apps.imports_exports.resources.inventory.resource import INVENTORY
 from apps.imports_exports.resources.metafields.resource import METAFIELDS
@@ -15,12 +17,14 @@ from apps.imports_exports.resources.refunds import REFUNDS
 # Resources in the order shown to staff.
 RESOURCES = (
     ORDERS,
+    DRAFT_ORDERS,
     REFUNDS,
     PRODUCTS,
     INVENTORY,
     PAGES,
     REDIRECTS,
     GIFT_CARDS,
+    DISCOUNTS,
     CUSTOMERS,
     METAFIELDS,
     AUDIT_LOG,

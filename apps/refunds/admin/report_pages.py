@@ -1,8 +1,7 @@
-"""The base of the reports on refunds: a page with tables for a period, and a CSV file of each table."""
+"""The base of reports that group by period: a page with tables, and a CSV file of each table."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar
 
@@ -15,7 +14,6 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.core.admin.display.report_tables import ReportTable
 from apps.core.admin.permissions import require_permission
 from apps.core.admin.staff_request import Context
 from apps.core.i18n import formats
@@ -26,7 +24,6 @@ from apps.refunds.domain import refund_report
 from apps.refunds.domain.refund_report import RefundReportRange
 
 REPORT = "refunds.view_report"
-MAX_ROWS = 100
 
 grants.add(allow_custom("reports", REPORT, reads=True))
 
@@ -48,14 +45,6 @@ class RefundReportForm(SalesReportForm):
         if step == "day":
             return _("Enter a shorter period. A report by day covers at most one year.")
         return _("Enter a shorter period. A report covers at most five years.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedTable(ReportTable):
-    """A table with a name, which selects its CSV file in the query parameter ``table``."""
-
-    name: str
-    footer: str = ""
 
 
 class ReportPage(ABC):

@@ -7,12 +7,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.core.admin.display.charts import build_bars
+from apps.core.admin.display.report_tables import MAX_ROWS, NamedTable, build_table
 from apps.core.admin.menu import MenuItem, Page, pages
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
 from apps.core.i18n import formats
 from apps.core.money import format_decimal
-from apps.refunds.admin.report_pages import MAX_ROWS, REPORT, NamedTable, ReportPage, format_period
+from apps.refunds.admin.report_pages import REPORT, ReportPage, format_period
 from apps.refunds.domain import refund_report
 from apps.refunds.domain.refund_report import RefundReportRange, RefundReportRow
 
@@ -81,17 +82,20 @@ def _format_row_name(row: RefundReportRow, span: RefundReportRange) -> str:
 def _build_table(name: str, rows: Sequence[RefundReportRow], span: RefundReportRange, currency: str) -> NamedTable:
     title, first, _rows = _TABLES[name]
     # The number of periods is limited, so all periods with refunds are shown, latest first.
-    visible_rows = [row for row in reversed(rows) if row.refunds] if name == "periods" else list(rows[:MAX_ROWS])
-    cells = [
-        (_format_row_name(row, span), row.refunds, row.quantity, formats.format_amount(row.amount, currency))
-        for row in visible_rows
-    ]
+    is_by_period = name == "periods"
     note = _("The amounts are the prices of the refunded items. Shipping and refunds without items are not included.")
-    return NamedTable(
-        name=name,
-        title=_(title),
-        columns=(_(first), _("Refunds"), _("Items"), currency),
-        rows=cells,
-        more=len(rows) - MAX_ROWS if name != "periods" else 0,
+    return build_table(
+        name,
+        title,
+        (first, gettext_noop("Refunds"), gettext_noop("Items"), "{currency}"),
+        [row for row in reversed(rows) if row.refunds] if is_by_period else rows,
+        format_row=lambda row: (
+            _format_row_name(row, span),
+            row.refunds,
+            row.quantity,
+            formats.format_amount(row.amount, currency),
+        ),
+        currency=currency,
+        limit=None if is_by_period else MAX_ROWS,
         footer=note if name == "products" else "",
     )

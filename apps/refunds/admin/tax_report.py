@@ -8,20 +8,14 @@ from decimal import Decimal
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
+from apps.core.admin.display.report_tables import NamedTable, build_header, build_table
 from apps.core.admin.menu import MenuItem, Page, pages
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
 from apps.core.i18n import formats
 from apps.core.money import format_decimal, format_plain
 from apps.refunds.admin.messages import format_tax_rate
-from apps.refunds.admin.report_pages import (
-    MAX_ROWS,
-    REPORT,
-    NamedTable,
-    RefundReportForm,
-    ReportPage,
-    format_period,
-)
+from apps.refunds.admin.report_pages import REPORT, RefundReportForm, ReportPage, format_period
 from apps.refunds.domain import tax_report
 from apps.refunds.domain.refund_report import RefundReportRange
 from apps.refunds.domain.tax_report import TaxAmounts, TaxKey
@@ -35,7 +29,7 @@ pages.add(
         pgettext_lazy("search", "rates, vat report, vat return, sales tax report, gst, bookkeeping, accounting"),
     )
 )
-_AMOUNTS = ("Sales", "Refunds", "Net")
+_AMOUNTS = (gettext_noop("Sales ({currency})"), gettext_noop("Refunds ({currency})"), gettext_noop("Net ({currency})"))
 
 
 class TaxReportForm(RefundReportForm):
@@ -107,7 +101,7 @@ class TaxReport(ReportPage):
             [*(_get_cell(column, tax) for column in columns), *_format_amounts(amounts, currency, format_decimal)]
             for tax, amounts in _group(tax_report.get_taxes(span), columns)
         )
-        return [column.label for column in columns] + [f"{amount} ({currency})" for amount in _AMOUNTS], rows
+        return build_header(_get_labels(columns), currency), rows
 
 
 tax_report_page = TaxReport()
@@ -121,25 +115,22 @@ def _build_table(name: str, taxes: _Taxes, span: RefundReportRange, currency: st
             column.format(row[0], span) if column in _REGION else column.get(row[0]) for column in columns
         ],
     )
-    return NamedTable(
-        name=name,
-        title=_(title),
-        columns=(
-            *(_(column.label) for column in columns),
-            _("Sales ({currency})").format(currency=currency),
-            _("Refunds ({currency})").format(currency=currency),
-            _("Net ({currency})").format(currency=currency),
+    return build_table(
+        name,
+        title,
+        _get_labels(columns),
+        rows,
+        format_row=lambda row: (
+            *(column.format(row[0], span) for column in columns),
+            *_format_amounts(row[1], currency, formats.format_amount),
         ),
+        currency=currency,
         text_columns=len(columns),
-        rows=[
-            (
-                *(column.format(tax, span) for column in columns),
-                *_format_amounts(amounts, currency, formats.format_amount),
-            )
-            for tax, amounts in rows[:MAX_ROWS]
-        ],
-        more=len(rows) - MAX_ROWS,
     )
+
+
+def _get_labels(columns: Sequence[_Column]) -> list[str]:
+    return [*(column.label for column in columns), *_AMOUNTS]
 
 
 def _group(taxes: _Taxes, columns: Sequence[_Column]) -> list[tuple[TaxKey, TaxAmounts]]:

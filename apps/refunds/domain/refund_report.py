@@ -37,12 +37,12 @@ class RefundReportRange(DateRange):
 
     def iter_periods(self) -> Iterator[date]:
         """Yield the first day of every period, including periods without refunds."""
-        day = self._beginning(self.first)
+        day = self.get_period_start(self.first)
         while day <= self.last:
             yield day
-            day = self._beginning(day + timedelta(days={"day": 1, "week": 7, "month": 31}[self.step]))
+            day = self.get_period_start(day + timedelta(days={"day": 1, "week": 7, "month": 31}[self.step]))
 
-    def _beginning(self, day: date) -> date:
+    def get_period_start(self, day: date) -> date:
         if self.step == "week":
             return day - timedelta(days=day.weekday())
         return day.replace(day=1) if self.step == "month" else day

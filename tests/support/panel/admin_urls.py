@@ -4,11 +4,14 @@ from dataclasses import dataclass
 
 STAFF = "staff_management_create staff_management_update staff_management_delete staff_management_activation"
 ORDERS = "orders edit_orders refund_orders"
-EXPORTS = "export_orders export_customers export_products staff_audit_log_view pages links gift_cards"
+EXPORTS = (
+    "export_orders export_draft_orders export_customers export_products staff_audit_log_view pages links gift_cards "
+    "marketing"
+)
 # Staff who may export personal data can also download the file.
 EXPORTED = f"{EXPORTS} customers orders edit_orders"
 BULK = "products customers edit_orders"
-IMPORTS = "customers edit_orders products pages links gift_cards"
+IMPORTS = "customers edit_orders products pages links gift_cards marketing"
 APPS = "applications view_private_apps edit_private_apps"
 INSTALLED = f"{APPS} billing_application_charges"
 
@@ -149,6 +152,7 @@ ROWS = (
     ("discounts_pricerule", "change history delete codes add_codes uses", "marketing", "discount", 200),
     ("discounts_pricerule", "delete_code", "marketing", "discount_code", 200),
     ("discounts_pricerule", "end", "marketing", "discount", 405),
+    ("discount", "report report_file", "reports", "", 200),
     ("documents_issueddocument", "changelist", "orders edit_orders", "", 200),
     ("documents_issueddocument", "add", "", "", 200),
     ("documents_issueddocument", "change", "orders edit_orders", "document", 302),
