@@ -215,6 +215,7 @@ def fill_the_past(shop: Shop, customer: Customer, order: Order) -> None:
     updates.add_comment(order, f"{WORD} called", actor="staff:1", at=timezone.now())
     Order.objects.filter(pk=order.pk).update(shipping_address={**ADDRESS, "address2": f"Hall 7 of {WORD}"})
     card = make_gift_card(customer_id=customer.pk, note=f"For {WORD}")
+    type(card).objects.filter(pk=card.pk).update(message=f"To {WORD}")
     reference = {"remote_transaction_ref": WORD, "remote_transaction_url": f"https://till.example/{WORD}"}
     adjust(card.pk, note=f"Lunch of {WORD}", **reference)
     record_uses(order, [make_code().code], enforce=False, at=timezone.now())

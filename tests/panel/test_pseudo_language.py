@@ -45,7 +45,7 @@ DATA = {
     "Shop location", "Size", "Starter", "XML", "acme", "at", "staff", "assets", "config", "layout", "locales", "news",
     "status", "system", "templates", "news-", "Ada Lovelace", "Ada Lovelace: Lovely.", "Lovely.", "Pro",
     "About", "about", "/old-", "/old-0", "/new", "Ada Lovelace: Lovely. | | Backoffice", "About | | Backoffice",
-    "/old-0 | | Backoffice", "Montreal, Canada", "Within 30 days.",
+    "/old-0 | | Backoffice", "Montreal, Canada", "Within 30 days.", "SUMMER", "Summer",
     # Languages of documents, each with its own name.
     "Deutsch", "Español", "Français", "Italiano", "Nederlands", "Polski",
     # Text between HTML elements within a translated text.
@@ -77,7 +77,7 @@ _CODE = re.compile(
     r"|\w+/\w+ \(test\)|(Copy of )+Starter|\d+ \d{4}, [\d:]+ – Sam|, Sam|(Sam|Backoffice),|manual"
     r"|\"\w+\": .*|inventory.location|, [\d:]+ – (Backoffice|Sam)|Mug · \d"
     r"|(INV|CN)-\d{4}-\d*|, [\d:]+, (Backoffice|Sam)|, [\d.]+ [A-Z]{3}|[0-9a-f]{16,}|[RT]\d+ – Acme|Logo [0-9a-f]+"
-    r"|•••• \w{1,4}|, : staff"
+    r"|•••• \w{1,4}|, : staff|\(\w+/\w+\)"
 )
 
 

@@ -1,4 +1,4 @@
-"""Refused rows name the column as it is in the imported file, whatever the resource and the format."""
+"""Refused rows of all resources and formats must name the column as it is in the imported file."""
 
 import json
 
@@ -38,7 +38,7 @@ FILES = {
         "Value",
     ),
 }
-# Files of other systems, whose columns are converted to ours.
+# Files of other systems. Their columns are converted to ours.
 CONVERTED = {
     "woocommerce": ("Typ,Name,Regulärer Preis,Veröffentlicht", "simple,Tasse,viel,1", "Regulärer Preis"),
     "magento": ("sku,product_type,name,product_online,price", "T-1,simple,Tasse,1,viel", "price"),
@@ -84,7 +84,7 @@ def test_a_refused_cell_of_another_system_is_named_like_its_column(panel: Panel,
     assert f"Column {column}: " in failure.reason
 
 
-def test_mapped_columns_are_named_in_the_page_the_report_and_the_corrected_file(panel: Panel) -> None:
+def test_mapped_columns_are_named_on_the_page_and_in_both_files(panel: Panel) -> None:
     import_job = check_upload(panel, b"Kennung,Bezeichnung,Betrag\nmug,Tasse,many\n")
     key = panel.get(COLUMNS, import_job.pk, kind="products").context["form_key"]
     names = {"column-0": "Handle", "column-1": "Title", "column-2": "Variant Price"}
@@ -133,7 +133,7 @@ def test_a_refused_member_of_a_json_line_has_its_own_name(panel: Panel, line: Js
     assert reason in failure.reason
 
 
-def test_a_name_of_ours_that_is_another_column_of_the_file_is_not_renamed_twice(panel: Panel) -> None:
+def test_a_column_with_the_name_of_another_field_keeps_its_name(panel: Panel) -> None:
     """An error of a workbook names the column of the file, which is mapped to another column of ours."""
     import_job = check_upload(panel, build_workbook([["email", "phone"], ["ada@example.com", "none"]]), "in.xlsx")
     key = panel.get(COLUMNS, import_job.pk, kind="customers").context["form_key"]

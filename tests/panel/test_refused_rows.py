@@ -34,7 +34,8 @@ REASON = "Import error"
 
 @pytest.fixture
 def panel(admin_client_with: PanelWith) -> Panel:
-    return admin_client_with("customers", "edit_orders", "products", "pages", "links", "preferences", "gift_cards")
+    names = ("customers", "edit_orders", "products", "pages", "links", "preferences", "gift_cards", "marketing")
+    return admin_client_with(*names)
 
 
 def import_through_panel(panel: Panel, content: bytes, name: str) -> Import:

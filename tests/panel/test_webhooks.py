@@ -314,5 +314,5 @@ def test_lists_show_and_find_topics_by_their_names(webhook_client: Panel, instal
         assert f"<strong>{label}</strong> <span>{row.topic}" in page.content.decode()
         assert list(webhook_client.get(f"{name}_changelist", q="Theme deleted").context["cl"].result_list) == []
     for name, row in ((LIST, subscription), (LOG, delivery)):
-        page = " ".join(webhook_client.get(f"{name}_change", row.pk).content.decode().split())
-        assert f'<span>{label}</span> <code class="bo-subtle">{row.topic}</code>' in page
+        text = " ".join(webhook_client.get(f"{name}_change", row.pk).content.decode().split())
+        assert f'<span>{label}</span> <code class="bo-subtle">{row.topic}</code>' in text

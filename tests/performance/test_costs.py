@@ -137,7 +137,7 @@ WRITES = [
     ("PUT", "customers/ID.json", {"customer": {"note": "Likes tea"}}, 7, 2),
     # On PostgreSQL, the customer is locked a second time, so that no metafield can be added concurrently.
     # Five statements find the stored responses that contain the customer's data.
-    ("DELETE", "customers/ID.json", None, 19 + is_postgres(), 2),
+    ("DELETE", "customers/ID.json", None, 20 + is_postgres(), 2),
     ("POST", "customers/ID/addresses.json", {"address": {"city": "Lund", "country": "Sweden"}}, 9, 2),
     # Statements for the token, the lock of the installation, the script tag, the event, and the tag in the response.
     ("POST", "script_tags.json", {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}, 5, 1),

@@ -52,5 +52,5 @@ def describe_facts(draft: DraftOrder) -> list[tuple[str, str]]:
 def get_timeline(draft: DraftOrder, *, order_url: str) -> list[TimelineItem]:
     """Return the timeline. ``order_url`` is empty if the user may not open the order."""
     entries = [(event, describe_event(event)) for event in get_latest_events(draft, MAX_EVENTS)]
-    links = {("order_id", draft.order_id): RowLink(str(draft.order), order_url)} if draft.order_id else None
+    links = {("order_id", draft.order_id): RowLink(str(draft.order), order_url)} if draft.order_id else {}
     return describe_timeline(entries, links=links)

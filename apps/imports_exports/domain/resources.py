@@ -105,7 +105,7 @@ class Importer:
         models: The models that have the fields of an object and its parts, the most likely model first.
         columns: The CSV columns.
         aliases: The names that other systems use, keyed by our column names.
-        field_columns: Our names of columns whose field has another name, keyed by the path of the field without
+        field_columns: The names of columns that differ from their fields, keyed by the path of the field without
             positions, such as ``line_items.price``.
         get_label: Returns the label of a column in the current language. The labels are known names in files, too.
         unsupported: Column names of other systems that are not supported. Staff see that these columns are ignored, but

@@ -59,7 +59,7 @@ _FLAGS = tuple(name for name in _CUSTOMER_FIELDS if isinstance(Customer._meta.ge
 _ADDRESS_FIELDS = tuple(name for name in ADDRESS_COLUMNS if name not in _CUSTOMER_FIELDS)
 _SMS = "accepts_sms_marketing"
 _CONSENTS = ("accepts_marketing", *consents.FIELDS)
-# Columns whose field has another name.
+# Columns of fields with another name.
 _FIELD_COLUMNS = {
     **{f"addresses.{name}": name for name in READ_ADDRESS_COLUMNS},
     "addresses.phone": "address_phone",

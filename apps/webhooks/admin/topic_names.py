@@ -18,7 +18,7 @@ def format_topic(topic: str, note: str = "") -> SafeString:
 
 
 def find_topics(term: str) -> list[str]:
-    """Return the codes of the topics whose name in the active language contains the term."""
+    """Return the codes of the topics with the term in their name in the active language."""
     text = term.casefold()
     return [topic.name for topic in list_subscribable_topics() if text and text in translate(topic.label).casefold()]
 

@@ -19,7 +19,7 @@ _COLOR = re.compile(r"#(?:[0-9a-f]{3}|[0-9a-f]{6})", re.IGNORECASE)
 
 
 def find_palettes(theme_ids: Collection[int]) -> Mapping[int, list[str]]:
-    """Return up to six colors of each theme whose current settings have colors. Call this in the shop's scope."""
+    """Return up to six colors of each theme with colors in its current settings. Call this in the shop's scope."""
     assets = Asset.objects.filter(theme__in=theme_ids, key=SETTINGS_KEY, content__size__lte=_MAX_BYTES)
     palettes = {asset.theme_id: _read_colors(asset) for asset in assets.select_related("content")}
     return {theme_id: colors for theme_id, colors in palettes.items() if colors}
