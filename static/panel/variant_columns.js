@@ -14,6 +14,7 @@
   let chosen = hasError("stock") && !hasError("first") ? "stock" : "first";
   let width = -1;
 
+  const fits = () => scroll.scrollWidth <= scroll.clientWidth;
   const show = () => {
     if (choice.hidden) delete sheet.dataset.columns;
     else sheet.dataset.columns = chosen === "stock" ? "stock" : first;
@@ -24,8 +25,10 @@
     choice.querySelectorAll("[data-if-columns]").forEach((text) => {
       text.hidden = text.dataset.ifColumns !== first;
     });
+    // A region gets the focus only so that the keyboard can scroll it.
+    if (fits()) scroll.removeAttribute("tabindex");
+    else scroll.tabIndex = 0;
   };
-  const fits = () => scroll.scrollWidth <= scroll.clientWidth;
   const fit = () => {
     if (!scroll.clientWidth || scroll.clientWidth === width) return; // The grid is hidden, or only its height changed.
     width = scroll.clientWidth;

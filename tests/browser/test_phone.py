@@ -22,6 +22,7 @@ from tests.support.browser.pages import Open
 from tests.support.factories.catalog import make_custom, make_product, make_smart
 from tests.support.factories.content import make_comment, make_page, make_policy, make_redirect, make_store_file
 from tests.support.factories.customers import make_customer
+from tests.support.factories.discounts import make_code, make_rule
 from tests.support.factories.draft_orders import make_draft_order
 from tests.support.factories.gift_cards import make_gift_card
 from tests.support.factories.inventory import make_item, make_location, make_receipt, make_transfer, set_stock
@@ -85,6 +86,7 @@ def create_long_rows(shop: Shop, user: User) -> None:
     person = Customer.objects.get(first_name=LONG.strip())
     make_draft_order(customer_id=person.pk, tags=[LONG.strip()])
     make_gift_card(customer_id=person.pk, note=LONG.strip())
+    make_code("C" * 40, make_rule(title=LONG.strip(), usage_limit=1_000_000))
     Export.objects.create(shop=shop, kind="orders", format="csv", user=user, expires_at=now + timedelta(days=2))
     Import.objects.create(shop=shop, name=f"{LONG.strip()[:250]}.csv", format="csv", actor="system", problem=LONG)
     operations = {"vendor": LONG.strip()}

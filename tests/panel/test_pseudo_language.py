@@ -77,7 +77,7 @@ _CODE = re.compile(
     r"|\w+/\w+ \(test\)|(Copy of )+Starter|\d+ \d{4}, [\d:]+ – Sam|, Sam|(Sam|Backoffice),|manual"
     r"|\"\w+\": .*|inventory.location|, [\d:]+ – (Backoffice|Sam)|Mug · \d"
     r"|(INV|CN)-\d{4}-\d*|, [\d:]+, (Backoffice|Sam)|, [\d.]+ [A-Z]{3}|[0-9a-f]{16,}|[RT]\d+ – Acme|Logo [0-9a-f]+"
-    r"|•••• \w{1,4}|, : staff|\(\w+/\w+\)"
+    r"|•••• \w{1,4}|, : staff|\(\w+[/.]\w+\)"
 )
 
 
