@@ -6,7 +6,8 @@ from playwright.sync_api import Page, expect
 
 from apps.catalog.models import Product, Variant
 from tests.support.browser.full_shop import run_jobs
-from tests.support.browser.pages import BrowserPage, open_list_menu
+from tests.support.browser.list_menu import open_list_menu
+from tests.support.browser.pages import BrowserPage
 from tests.support.factories.catalog import make_product
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

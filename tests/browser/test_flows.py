@@ -9,7 +9,8 @@ from apps.core.events.models import Event
 from apps.core.tenancy.models import AccessToken, Installation, Membership, Shop, User
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from tests.support import factories
-from tests.support.browser.pages import BrowserPage, Open, open_list_menu
+from tests.support.browser.list_menu import open_list_menu
+from tests.support.browser.pages import BrowserPage, Open
 from tests.support.factories.catalog import make_product
 from tests.support.factories.content import make_blog
 from tests.support.factories.orders import get_available, make_order, make_variant

@@ -11,7 +11,8 @@ from playwright.sync_api import Request, ViewportSize, expect
 from apps.bulk_edits.models import BulkEdit
 from apps.core.tenancy.models import SavedView, Shop, User
 from apps.orders.models import Order
-from tests.support.browser.pages import BrowserPage, Open, open_list_menu
+from tests.support.browser.list_menu import open_list_menu
+from tests.support.browser.pages import BrowserPage, Open
 from tests.support.factories.catalog import make_image, make_product
 from tests.support.factories.customers import make_customer
 from tests.support.factories.orders import make_order

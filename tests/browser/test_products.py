@@ -11,7 +11,8 @@ from apps.catalog.models import Product, ProductImage, Variant
 from apps.content.models import Theme
 from apps.core.tenancy.models import Shop, User
 from tests.support.browser.full_shop import run_jobs
-from tests.support.browser.pages import BrowserPage, Open, open_list_menu
+from tests.support.browser.list_menu import open_list_menu
+from tests.support.browser.pages import BrowserPage, Open
 from tests.support.factories.catalog import PNG, make_custom, make_image, make_product
 from tests.support.factories.inventory import make_location
 

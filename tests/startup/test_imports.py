@@ -77,3 +77,17 @@ def test_start_and_end_of_a_process_spend_no_time_on_garbage_collection() -> Non
     # With Python's default thresholds, there are about 480.
     assert int(collections) < 200
     assert max(map(int, run_python(END).split()), default=0) < 10_000
+
+
+def test_screenshots_start_without_django() -> None:
+    """The command starts the product in another process, so it sets up nothing in its own."""
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-c",
+        "import tests.support.screenshots.__main__, sys; print(*sys.modules)",
+    ]
+    output = subprocess.check_output(command, cwd=settings.BASE_DIR, text=True)
+
+    assert "tests.support.screenshots.scenes" in output.split()

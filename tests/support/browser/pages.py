@@ -111,9 +111,4 @@ class BrowserPage:
         return self.page.evaluate(UNREACHABLE)
 
 
-def open_list_menu(page: Page) -> None:
-    """Open the menu of a list by keyboard. The menu contains exports, imports, bulk edits and the column chooser."""
-    page.locator("summary[aria-label='More actions']").press("Enter")
-
-
 Open = Callable[..., BrowserPage]

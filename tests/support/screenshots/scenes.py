@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Page, expect
 
-from tests.support.browser.pages import open_list_menu
+from tests.support.browser.list_menu import open_list_menu
 
 CUSTOMERS = b"""email,first_name,last_name,phone,tags,accepts_email_marketing
 mia.keller@example.com,Mia,Keller,+49 30 901820,"newsletter, wholesale",yes
