@@ -84,7 +84,7 @@ def create_long_rows(shop: Shop, user: User) -> None:
     make_transfer(item, location, note=LONG.strip())
     issue_invoice(make_order(shop), actor="system", at=now)
     person = Customer.objects.get(first_name=LONG.strip())
-    make_draft_order(customer_id=person.pk, tags=[LONG.strip()])
+    make_draft_order(customer_id=person.pk, tags=LONG.strip())
     make_gift_card(customer_id=person.pk, note=LONG.strip())
     make_code("C" * 40, make_rule(title=LONG.strip(), usage_limit=1_000_000))
     Export.objects.create(shop=shop, kind="orders", format="csv", user=user, expires_at=now + timedelta(days=2))

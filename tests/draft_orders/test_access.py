@@ -1,5 +1,6 @@
 """Who can see draft orders: scopes, other shops, the invoice page, erasure and merging of customers."""
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -16,6 +17,8 @@ from apps.customers.domain import merge, personal_data
 from apps.draft_orders.domain.invoice_links import get_invoice_url
 from apps.draft_orders.domain.invoices import send_invoice
 from apps.draft_orders.models import DraftOrder, DraftOrderInvoice, DraftOrderLine
+from apps.orders.domain import payments, transitions
+from apps.orders.models import Order
 from apps.shops.domain.settings import currency_objections
 from tests.support import factories
 from tests.support.api_client import ApiClient, ClientWith
@@ -94,6 +97,24 @@ def test_a_paid_invoice_says_so(client: Client, in_shop: Shop) -> None:
     text = client.get(get_path(draft)).content.decode()
     assert "Paid. Thank you for your order." in text
     assert "bank transfer" not in text
+
+
+def test_an_invoice_of_a_partly_paid_order_shows_what_is_due(client: Client, in_shop: Shop) -> None:
+    draft = complete(make_draft_order(), payment_pending=True)
+    assert draft.order
+    sale = {"kind": "sale", "amount": Decimal("15.00")}
+    payments.create_transaction(draft.order, sale, actor="system", at=timezone.now())
+
+    partly_paid = client.get(get_path(draft)).content.decode()
+    order = transitions.cancel_order(Order.objects.get(), actor="system", at=timezone.now())
+    canceled = client.get(get_path(draft)).content.decode()
+
+    assert order.cancelled_at
+    assert "The payment is pending" in partly_paid
+    rows = ["Paid", "15.00 USD", "Balance due", "25.00 USD"]
+    assert re.findall("|".join(rows), partly_paid) == rows
+    assert "The order was canceled." in canceled
+    assert "reply to the email" not in canceled
 
 
 def test_an_invoice_says_how_to_pay(client: Client, in_shop: Shop) -> None:

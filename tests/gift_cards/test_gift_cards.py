@@ -294,6 +294,17 @@ def test_a_recipient_needs_an_email_address(api: ApiClient) -> None:
     assert get_errors(response) == {"recipient_id": ["must be a customer with an email address"]}
 
 
+def test_data_about_the_owner_of_a_card_is_not_data_of_its_recipient(api: ApiClient, shop: Shop) -> None:
+    owner, recipient = make_customer(email="bo@example.com"), make_customer(email="ada@example.com")
+    create(api, customer_id=owner.pk, recipient_id=recipient.pk, message="Dear Ada", note="Bo paid in cash")
+
+    exported: Json = personal_data.collect_data(recipient)["gift_cards"]
+    personal_data.redact_customer(recipient, actor="system", at=timezone.now())
+
+    assert [set(row) for row in exported] == [{"last_characters", "message", "send_at"}]
+    assert [(card.message, card.note) for card in GiftCard.objects.all()] == [("", "Bo paid in cash")]
+
+
 def test_data_about_the_recipient_is_exported_erased_and_merged(api: ApiClient, shop: Shop) -> None:
     kept, recipient = make_customer(email="bo@example.com"), make_customer(email="ada@example.com")
     card_id = create(api, recipient_id=recipient.pk, message="Dear Ada")["id"]

@@ -130,7 +130,7 @@ def test_a_preview_with_errors_says_so_first(panel: Panel) -> None:
 
     page = get_text(panel, import_job)
 
-    assert page.index("<strong>Column email: is invalid.</strong>") < page.index("Back to imports")
+    assert page.index("<strong>Column “email” is invalid.</strong>") < page.index("Back to imports")
     assert "Rows with errors, which will not be imported: 2 of 3." in page
 
 
@@ -140,8 +140,8 @@ def test_different_reasons_name_the_most_frequent_or_the_first(panel: Panel) -> 
     first = get_text(panel, check_upload(panel, rows))
     frequent = get_text(panel, check_upload(panel, rows + b"nobody,no\n"))
 
-    assert "<strong>Line 2: Column email: is invalid.</strong>" in first
-    assert "<strong>The most frequent error: Column email: is invalid.</strong>" in frequent
+    assert "<strong>Line 2: Column “email” is invalid.</strong>" in first
+    assert "<strong>The most frequent error: Column “email” is invalid.</strong>" in frequent
 
 
 def test_a_file_without_known_columns_offers_to_map_them(panel: Panel) -> None:

@@ -365,6 +365,8 @@ def test_a_card_is_sent_to_another_customer_on_a_day(panel: Panel, shop: Shop) -
     assert read_errors(late) == ["Must be within 90 days."]
     expired = panel.forge(ISSUE, **typed, send_on=str(day), expires_on=TOMORROW)
     assert read_errors(expired) == ["Must not be after the expiry date."]
+    past = panel.forge(ISSUE, **typed, send_on=str(day - timedelta(days=32)))
+    assert read_errors(past) == ["This time is in the past. Leave the field blank to send the email at once."]
     assert not GiftCard.objects.exists()
     response = panel.forge(ISSUE, **typed, send_on=str(day))
 

@@ -163,20 +163,20 @@ def test_import_rows_name_fields_and_values_as_the_reader_does(shop: Shop) -> No
             "orders",
             lambda: UnreadableCell("line_fulfilled", NOT_A_NUMBER(value="'1,5'")).message,
             "line_fulfilled: '1,5' is not a whole number",
-            "Spalte line_fulfilled: '1,5' ist keine ganze Zahl.",
+            "Spalte „line_fulfilled“: '1,5' ist keine ganze Zahl.",
         ),
         (
             "orders",
             lambda: UnreadableCell("order", BLANK).message,
             "order: can't be blank",
-            "Spalte order: muss ausgefüllt werden.",
+            "Spalte „order“ muss ausgefüllt werden.",
         ),
         (
             "products",
             lambda: COLUMN_ERROR(column="Variant Inventory Qty", error=inventory_levels._SEVERAL_LOCATIONS),
             "Variant Inventory Qty: the item is stocked at several locations. Use the Variant Inventory Levels column",
             (
-                "Spalte Variant Inventory Qty: Der Artikel liegt an mehreren Standorten. "
+                "Spalte „Variant Inventory Qty“: Der Artikel liegt an mehreren Standorten. "
                 "Verwenden Sie die Spalte Variant Inventory Levels."
             ),
         ),

@@ -25,6 +25,7 @@ from tests.support.panel.client import Panel, PanelWith
 pytestmark = pytest.mark.usefixtures("in_shop")
 
 PAGE = "orders_order_change"
+CARD, PAID = "Pay with gift card…", "Mark 20.00 USD as paid"
 SALE = {"kind": "sale", "amount": Decimal("20.00")}
 
 
@@ -109,19 +110,24 @@ def get_labels(panel: Panel, order: Order) -> tuple[str, list[str], list[str]]:
 @pytest.mark.parametrize(
     ("build", "step", "buttons", "menu"),
     [
-        (build_unpaid, "Mark 20.00 USD as paid", ["Fulfill items…"], ["Close order", "Cancel order…"]),
+        (build_unpaid, PAID, ["Fulfill items…"], [CARD, "Close order", "Cancel order…"]),
         (build_authorized, "Capture payment", ["Fulfill items…"], ["Close order", "Cancel order…"]),
         (build_paid, "Fulfill items…", ["Refund…"], ["Close order", "Cancel order…"]),
         (build_on_hold, "Release hold…", ["Refund…"], ["Close order", "Cancel order…"]),
         (build_unrouted, "", ["Refund…"], ["Close order", "Cancel order…"]),
         (build_partly_fulfilled, "Fulfill items…", ["Refund…"], ["Close order"]),
         (build_fulfilled, "Close order", ["Refund…"], []),
-        (build_fulfilled_and_unpaid, "Mark 20.00 USD as paid", [], ["Return items…", "Close order"]),
+        (build_fulfilled_and_unpaid, PAID, [], [CARD, "Return items…", "Close order"]),
         (build_fulfilled_and_owed, "Refund balance…", [], ["Close order"]),
         (build_canceled, "", [], []),
         (build_canceled_and_owed, "Refund balance…", [], []),
         (build_closed, "", ["Refund…"], ["Reopen order"]),
-        (build_closed_and_unpaid, "", ["Fulfill items…"], ["Mark 20.00 USD as paid", "Reopen order", "Cancel order…"]),
+        (
+            build_closed_and_unpaid,
+            "",
+            ["Fulfill items…"],
+            [PAID, CARD, "Reopen order", "Cancel order…"],
+        ),
     ],
 )
 def test_the_next_step_depends_on_the_state_of_the_order(

@@ -68,7 +68,7 @@ def test_a_refused_cell_is_named_like_the_column_of_the_file(
     import_job = check_upload(panel, build_file(header, row, name), name)
 
     failures = panel.get(CHANGE, import_job.pk).context["failures"]
-    assert [f"Column {column}: " in failure.reason for failure in failures] == [True], [
+    assert [f"Column “{column}”" in failure.reason for failure in failures] == [True], [
         failure.reason for failure in failures
     ]
 
@@ -81,7 +81,7 @@ def test_a_refused_cell_of_another_system_is_named_like_its_column(panel: Panel,
     import_job = check_upload(panel, build_file(header, row, name), name)
 
     [failure] = panel.get(CHANGE, import_job.pk).context["failures"]
-    assert f"Column {column}: " in failure.reason
+    assert f"Column “{column}”" in failure.reason
 
 
 def test_mapped_columns_are_named_on_the_page_and_in_both_files(panel: Panel) -> None:
@@ -97,9 +97,9 @@ def test_mapped_columns_are_named_on_the_page_and_in_both_files(panel: Panel) ->
     report = read_stream(panel.get(REPORT, import_job.pk)).decode("utf-8-sig").splitlines()
     refused = read_stream(panel.get(REFUSED, import_job.pk)).decode("utf-8-sig").splitlines()
 
-    assert "Column Betrag: " in page.context["outcome"].reason
+    assert "Column “Betrag” " in page.context["outcome"].reason
     assert report[0] == "line,fate,reason,kind,label"
-    assert report[1].startswith("2,failed,Variant 1: Column Betrag: ")
+    assert report[1].startswith("2,failed,Variant 1: Column “Betrag” ")
     assert refused[0] == "Import error,Kennung,Bezeichnung,Betrag"
     assert refused[1].startswith("variant 1: Betrag: ")
     assert refused[1].endswith(",mug,Tasse,many")
@@ -142,4 +142,4 @@ def test_a_column_with_the_name_of_another_field_keeps_its_name(panel: Panel) ->
     run_latest_job(panel.shop, imports.VALIDATE_TASK)
 
     [failure] = panel.get(CHANGE, import_job.pk).context["failures"]
-    assert failure.reason == "Column phone: is invalid."
+    assert failure.reason == "Column “phone” is invalid."

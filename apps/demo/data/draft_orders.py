@@ -60,7 +60,7 @@ def create_demo_draft_orders(shop: Shop, at: datetime) -> None:
                 "use_customer_default_address": True,
                 "shipping_line": {"title": "Standard", "price": Decimal("4.90")},
                 "discount_codes": discount_codes,
-                "tags": ["phone"],
+                "tags": "phone",
             },
             [{"variant_id": variant.pk, "quantity": 2} for variant in (variants.pop(), variants.pop())],
             actor="system",

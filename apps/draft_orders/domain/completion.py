@@ -44,8 +44,8 @@ def complete_draft_order(
     """Create the order of a draft order, and return the completed draft order.
 
     ``payments`` are transactions in the shop currency that pay the order or a part of it. The rest is paid with a
-    manual sale transaction, or its payment is pending. The order's totals are compared with those of
-    the draft order, so a customer never pays another amount than the invoice showed.
+    manual sale transaction, or its payment is pending. The order's totals are compared with those of the draft order,
+    so a customer never pays another amount than the invoice showed.
 
     Raises:
         DraftOrderCompleted: The draft order is already completed.

@@ -21,7 +21,6 @@ from apps.draft_orders.models import DraftOrder, DraftOrderInvoice
 from apps.orders.domain.pricing.presentment import get_presentment_lines
 from apps.orders.domain.pricing.totals import format_totals, get_presentment_formatter
 from apps.orders.domain.statuses import get_status_page_url
-from apps.orders.models import Order
 
 SEND_TASK = "draft_orders.send_invoice"
 _COMPLETED = define_text("draft_orders.no_invoice", "The draft order is completed, so no invoice can be sent")
@@ -92,6 +91,12 @@ def get_invoice_context(draft: DraftOrder) -> Attrs:
     money = get_presentment_formatter(order)
     amounts = get_presentment_lines(order, lines, calculated.shipping)
     completed_order = draft.order
+    is_due = completed_order is None or completed_order.outstanding > 0
+    payments = []
+    if completed_order and is_due:
+        due = completed_order.presentment_outstanding
+        paid = completed_order.get_presentment("total_paid") - completed_order.get_presentment("total_refunded")
+        payments = [(gettext("Paid"), money(paid)), (gettext("Balance due"), money(due))] if paid else []
     return {
         "draft": draft,
         "lines": [
@@ -104,9 +109,10 @@ def get_invoice_context(draft: DraftOrder) -> Attrs:
             for line in lines
         ],
         # The last row is the paid amount, which only an order has.
-        "sums": format_totals(order, in_presentment=True)[:-1],
+        "sums": [*format_totals(order, in_presentment=True)[:-1], *payments],
         "shipping": ", ".join(row.title for row in calculated.shipping),
-        "is_paid": completed_order is not None and completed_order.financial_status == Order.FinancialStatus.PAID,
+        "is_canceled": completed_order is not None and completed_order.cancelled_at is not None,
+        "is_due": is_due,
         "payment_instructions": get_payment_instructions(),
         "invoice_url": get_invoice_url(draft.shop_id, draft.invoice_key),
         "status_url": get_status_page_url(draft.shop_id, completed_order.token) if completed_order else "",

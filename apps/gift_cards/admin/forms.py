@@ -1,10 +1,11 @@
 """The forms to issue gift cards, to edit them and to adjust their balances."""
 
-from datetime import datetime, time
+from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -150,6 +151,12 @@ class IssueForm(_ServiceForm):
     def clean_recipient_email(self) -> Customer | None:
         return find_customer(self.cleaned_data["recipient_email"])
 
+    def clean_send_on(self) -> date | None:
+        day: date | None = self.cleaned_data["send_on"]
+        if day is not None and self._get_send_time(day) <= timezone.now():
+            raise forms.ValidationError(_("This time is in the past. Leave the field blank to send the email at once."))
+        return day
+
     def clean(self) -> Attrs:
         data = super().clean() or self.cleaned_data
         if data.get("sends_email"):
@@ -173,13 +180,17 @@ class IssueForm(_ServiceForm):
     def attrs(self) -> Attrs:
         data, customer = self.cleaned_data, self.customer or self.cleaned_data.get("customer_email")
         values = {name: data[name] for name in ("initial_value", "code", "expires_on", "note", "message")}
-        day, zone = data["send_on"], get_current_shop().tzinfo
+        day = data["send_on"]
         return {
             **values,
             "customer_id": customer.pk if customer else None,
             "recipient_id": self.recipient.pk if self.recipient else None,
-            "send_at": datetime.combine(day, SEND_TIME, tzinfo=zone) if day else None,
+            "send_at": self._get_send_time(day) if day else None,
         }
+
+    @staticmethod
+    def _get_send_time(day: date) -> datetime:
+        return datetime.combine(day, SEND_TIME, tzinfo=get_current_shop().tzinfo)
 
 
 class AdjustForm(_ServiceForm):

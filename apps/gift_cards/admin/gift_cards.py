@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
@@ -71,7 +72,7 @@ class GiftCardAdmin(GiftCardList):
                 (_("Initial value"), self.value_label(card)),
                 (_("Expires on"), formats.format_date(card.expires_on, "j M Y") if card.expires_on else "–"),
             ],
-            "send_time": _format_time(card.send_at),
+            "send_time": _format_time(card.send_at) if delivery.will_be_sent(card, at=timezone.now()) else "",
             "ledger": build_ledger(card),
             "show_save_and_add_another": False,
             "may_adjust": card.disabled_at is None and has_permission(request, CHANGE),

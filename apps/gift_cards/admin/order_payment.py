@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
+from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.permissions import has_permission
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
@@ -24,7 +25,8 @@ PERMISSION = "orders.change_order"
 
 @action_sources.register("gift cards")
 def get_payment_actions(request: HttpRequest, order: Order) -> Iterator[OrderAction]:
-    if order.outstanding > 0 and order.cancelled_at is None and has_permission(request, PERMISSION):
+    is_due = order.outstanding > 0 and order.financial_status != Order.FinancialStatus.AUTHORIZED
+    if is_due and order.cancelled_at is None and has_permission(request, PERMISSION):
         url = reverse("admin:gift_cards_giftcard_pay", args=[order.pk])
         yield OrderAction(_("Pay with gift card…"), url, order=15)
 
@@ -106,11 +108,16 @@ def confirm_payment(request: HttpRequest, page: OrderPayment, *, actor: str, at:
         return ""
     try:
         amount = pay_order(page.order, page.entered.card, page.amount, actor=actor, at=at).amount
-    except DomainError:
-        # Another payment was faster. Show what is left.
+    except DomainError as error:
+        # Show what is left, and no button for a card that cannot pay.
         page.due = get_order_due(page.order)
-        page.entered.card.refresh_from_db()
-        page.errors = [_("The payment was refused, because the card or the order has changed. Nothing was paid.")]
+        card = page.entered.card
+        card.refresh_from_db()
+        page.errors = [_("Nothing was paid."), format_errors(error)]
+        try:
+            check_can_pay(card, page.order.currency, at=at)
+        except CodeRefused:
+            page.entered = None
         return ""
     return page.describe_payment(amount)
 

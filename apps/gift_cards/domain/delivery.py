@@ -28,7 +28,7 @@ from apps.gift_cards.models import GiftCard
 
 SEND_TASK = "gift_cards.send_code"
 SENT, NOT_SENT = "gift_cards/send", "gift_cards/send_failed"
-# How long before it is sent an email can be scheduled.
+# The maximum time between scheduling and sending an email.
 MAX_DELAY = timedelta(days=90)
 _NEEDS_ADDRESS = define_text("gift_cards.needs_address", "must be a customer with an email address")
 _TOO_LATE = define_message("gift_cards.too_late", "must be within {days} days")
@@ -79,6 +79,11 @@ def _check_send_time(send_at: datetime, expires_on: date | None, *, at: datetime
         raise GiftCardRefused(_TOO_LATE(days=MAX_DELAY.days), field="send_on")
     if expires_on is not None and send_at.astimezone(get_current_shop().tzinfo).date() > expires_on:
         raise GiftCardRefused(_AFTER_EXPIRY, field="send_on")
+
+
+def will_be_sent(card: GiftCard, *, at: datetime) -> bool:
+    """Return True if the email with the code is scheduled for a later time."""
+    return card.send_at is not None and card.send_at > at and card.disabled_at is None
 
 
 def open_code(sealed_code: str) -> str:

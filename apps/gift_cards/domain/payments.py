@@ -7,7 +7,7 @@ a card, because receipts can come from other systems.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from enum import Enum, auto
 
@@ -15,9 +15,9 @@ from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import INVALID, MUST_EXIST
 from apps.core.i18n.messages import define_message, define_text
 from apps.core.tenancy.actor_names import get_actor_id
-from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.gift_cards.domain.ledger import change_balance
+from apps.gift_cards.domain.states import get_day
 from apps.gift_cards.models import GiftCard, GiftCardAdjustment
 from apps.orders.models import Transaction
 
@@ -143,11 +143,7 @@ def build_payment(card: GiftCard, amount: Decimal) -> Attrs:
 
 def is_expired(card: GiftCard, *, at: datetime) -> bool:
     """Return True after the end of the card's last day in the shop's time zone."""
-    return card.expires_on is not None and card.expires_on < _get_day(at)
-
-
-def _get_day(at: datetime) -> date:
-    return at.astimezone(get_current_shop().tzinfo).date()
+    return card.expires_on is not None and card.expires_on < get_day(at)
 
 
 class Obstacle(Enum):

@@ -29,25 +29,43 @@ def export_gift_cards(customer: Customer, after: int) -> Iterator[tuple[int, dic
             }
             for row in card.adjustments.all()
         ]
-        values: dict[str, object] = {
+        received: dict[str, object] = {
             "last_characters": card.last_characters,
+            "message": card.message,
+            "send_at": card.send_at.isoformat() if card.send_at else None,
+        }
+        if _is_only_recipient(card, customer.pk):
+            yield card.pk, received
+            continue
+        values: dict[str, object] = {
+            **received,
             "balance": format_decimal(card.balance, card.currency),
             "currency": card.currency,
             "expires_on": card.expires_on.isoformat() if card.expires_on else None,
             "note": card.note,
-            "message": card.message,
-            "send_at": card.send_at.isoformat() if card.send_at else None,
             "adjustments": adjustments,
         }
         yield card.pk, values
 
 
 def redact_gift_cards(customer: Customer, actor: str, at: datetime) -> None:
-    """Erase the notes, messages and references of a locked customer's cards."""
-    ids = list(lock_customer_cards(customer.pk).values_list("pk", flat=True))
+    """Erase the notes, messages and references of a locked customer's cards.
+
+    The cards of other customers lose only the message to this customer.
+    """
+    cards = list(lock_customer_cards(customer.pk))
+    received = [card.pk for card in cards if _is_only_recipient(card, customer.pk)]
+    ids = [card.pk for card in cards if card.pk not in received]
+    GiftCard.objects.filter(pk__in=received).update(message="")
+    redact_events(GiftCard, received)
     GiftCard.objects.filter(pk__in=ids).update(**get_blank_values(GiftCard))
     GiftCardAdjustment.objects.filter(card__in=ids).update(**get_blank_values(GiftCardAdjustment))
     redact_events(GiftCard, ids)
+
+
+def _is_only_recipient(card: GiftCard, customer_id: int) -> bool:
+    """Return True if the card belongs to another customer."""
+    return card.customer_id not in {None, customer_id}
 
 
 def get_customer_cards(customer_id: int) -> QuerySet[GiftCard]:

@@ -14,7 +14,6 @@ MAX_COLORS = 6
 # Larger files are not read, because the list of themes reads the settings of all themes.
 _MAX_BYTES = 256 * 1024
 _MAX_DEPTH = 5
-_COMMENT = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
 _COLOR = re.compile(r"#(?:[0-9a-f]{3}|[0-9a-f]{6})", re.IGNORECASE)
 
 
@@ -28,7 +27,7 @@ def find_palettes(theme_ids: Collection[int]) -> Mapping[int, list[str]]:
 def _read_colors(asset: Asset) -> list[str]:
     """Return the colors in a settings file. Return an empty list if the file can't be read."""
     try:
-        settings = json.loads(_COMMENT.sub("", blob_store.read_blob(asset.content).decode(), count=1))
+        settings = json.loads(_remove_header(blob_store.read_blob(asset.content).decode()))
     except (StorageFailed, ValueError, RecursionError):
         return []
     if not isinstance(settings, dict):
@@ -38,6 +37,12 @@ def _read_colors(asset: Asset) -> list[str]:
         # The current settings are a preset.
         current = presets.get(current) if isinstance(presets, dict) else None
     return list(dict.fromkeys(_iterate_colors(current)))[:MAX_COLORS]
+
+
+def _remove_header(text: str) -> str:
+    """Remove the comment before the JSON object."""
+    text = text.lstrip()
+    return text.partition("*/")[2] if text.startswith("/*") else text
 
 
 def _iterate_colors(value: Any, depth: int = 0) -> Iterator[str]:

@@ -5,6 +5,7 @@ literally, so their wording must not change. Pages show the same messages as ful
 after the field label.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,8 @@ from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import COLUMN_ERROR, FIELD_ERROR, MEMBER_ERROR, PART_ERROR, Message, get_items, translate
 
 _ENDS = (".", "!", "?", "…", ":")
+# The beginning of messages that make a sentence together with the name of a field or column.
+_PREDICATE = re.compile(r"(?:is|are|must|can't|cannot|has|have|does|contains)\b")
 
 
 def as_sentence(text: str) -> str:
@@ -50,8 +53,9 @@ def format_message(message: str, models: Models = ()) -> str:
         text = _("Field {name}: {message}")
         return as_sentence(text.format(name=message.params["member"], message=message.get("error").localize()))
     if message.code == COLUMN_ERROR.code:
-        text = _("Column {column}: {message}")
-        return as_sentence(text.format(column=message.params["column"], message=message.get("error").localize()))
+        error = message.get("error")
+        text = _("Column “{column}” {message}") if _PREDICATE.match(error) else _("Column “{column}”: {message}")
+        return as_sentence(text.format(column=message.params["column"], message=error.localize()))
     return " ".join(
         as_sentence(item) if item is message else format_message(item, models) for item in get_items(message)
     )
