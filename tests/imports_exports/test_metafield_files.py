@@ -77,10 +77,10 @@ def test_metafields_of_each_owner_are_set_by_its_name(full_shop: Shop, tmp_path:
         ),
         ("product,jug,a,b,json,{}", "Owner: there is no product 'jug'"),
         ("variant,,a,b,json,{}", "Owner: there is no variant ''"),
-        ("product,mug,a,b,number_integer,many", "value must be a whole number"),
-        ("product,mug,a,b,no_such_type,1", "type is not included in the list"),
-        ("product,mug,,b,json,{}", "namespace can't be blank"),
-        ("product,mug,a,b,json,", "value can't be blank"),
+        ("product,mug,a,b,number_integer,many", "Value: must be a whole number"),
+        ("product,mug,a,b,no_such_type,1", "Type: is not included in the list"),
+        ("product,mug,,b,json,{}", "Namespace: can't be blank"),
+        ("product,mug,a,b,json,", "Value: can't be blank"),
     ],
 )
 def test_a_row_that_cannot_be_stored_fails_alone(full_shop: Shop, tmp_path: Path, row: str, reason: str) -> None:

@@ -4,6 +4,7 @@ import pytest
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 
+from apps.core.admin.menu import pages
 from apps.core.admin.model_admin.base import PanelAdmin
 from apps.core.admin.palette import search
 from apps.core.tenancy.models import Shop
@@ -191,3 +192,12 @@ def test_products_customers_and_orders_come_before_what_is_kept_of_them(shop: Sh
     results = owner_client.get("search", s="mug", extended="1").context["results"]
 
     assert [result.description.split(" ")[0] for result in results[:3]] == ["Product", "Customer", "Order"]
+
+
+def test_menu_entries_have_the_same_order_in_all_languages() -> None:
+    """Entries of a section with the same number would be sorted by their translated title."""
+    screens = [*pages.values(), *admin.site._registry.values()]
+    positions = [(menu.section, menu.order) for screen in screens if (menu := getattr(screen, "menu", None))]
+
+    assert len(positions) > 40
+    assert sorted(positions) == sorted(set(positions))

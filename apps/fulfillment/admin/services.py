@@ -90,7 +90,7 @@ class RemoveForm(forms.Form):
 
 @admin.register(FulfillmentService)
 class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
-    menu = MenuItem("Apps", "warehouse", 30)
+    menu = MenuItem("Apps", "warehouse", 25)
     search_terms = pgettext_lazy("search", "shipping, logistics, 3pl, warehouse, dropshipping")
     intro = gettext_lazy(
         "Warehouses that apps run for you. Each warehouse has its own location and receives your fulfillment requests."

@@ -74,6 +74,7 @@ _LABELS = {
     "installation": gettext_lazy("Installation"),
     "inventory_policy": gettext_lazy("When sold out"),
     "inventory_quantity": gettext_lazy("Inventory"),
+    "is_removed": gettext_lazy("Removed"),
     "line_items": gettext_lazy("Items"),
     "lines": gettext_lazy("Items"),
     "merged_customer_id": gettext_lazy("Merged customer"),
