@@ -10,6 +10,8 @@ from django.test import override_settings
 from pytest_django import DjangoDbBlocker
 
 from apps.core.tenancy.models import Shop
+from apps.store_imports.domain import source_client
+from apps.store_imports.resources import collections, customers, metafields, online_store, products
 from backoffice.configuration.storages import get_storage_settings
 from tests.store_imports.faulty_proxy import FaultyProxy
 from tests.support import factories
@@ -42,6 +44,14 @@ def _files(server: LiveServer, settings: Any) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (products, collections, customers, metafields, online_store):
+        monkeypatch.setattr(module, "PAGE_SIZE", 2)
+    monkeypatch.setattr(source_client, "PAGE_SIZE", 2)
+    monkeypatch.setattr(source_client, "FIRST_PAUSE_SECONDS", 0.01)
+
+
 @pytest.fixture
 def proxy(server: LiveServer) -> Iterator[FaultyProxy]:
     with FaultyProxy(server.port) as running:
@@ -70,6 +80,7 @@ class StoreImporter:
 
     def __init__(self, source: ApiClient, target: ApiClient, url: str) -> None:
         self.source, self.target, self.url = source, target, url
+        self.output = StringIO()
 
     @property
     def shop(self) -> Shop:
@@ -79,9 +90,9 @@ class StoreImporter:
         return [self.url, "--token", self.source.token, "--shop", self.shop.domain, "--brand", "shopify"]
 
     def run(self) -> str:
-        output = StringIO()
-        call_command("import_store", *self.get_arguments(), stdout=output)
-        return output.getvalue()
+        self.output = StringIO()
+        call_command("import_store", *self.get_arguments(), stdout=self.output)
+        return self.output.getvalue()
 
 
 @pytest.fixture

@@ -7,15 +7,21 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
+from tests.support.types import JsonObject
+
 OK, LIMITED, BROKEN, CUT, REORDERED, HELD = "ok", "429", "503", "cut", "reordered", "held"
 _FORWARDED = ("Content-Type", "Link", "X-Shopify-Shop-Api-Call-Limit")
 
 
 class FaultyProxy:
-    """Forwards GET requests to a local port. ``choose_fault`` returns the fault of each request by its number."""
+    """Forwards GET requests to a local port. ``choose_fault`` returns the fault of each request by its number.
+
+    ``edit`` changes the JSON of successful responses, given the path.
+    """
 
     def __init__(self, target_port: int) -> None:
         self.choose_fault: Callable[[int], str] = lambda number: OK
+        self.edit: Callable[[str, JsonObject], None] | None = None
         self.paths: list[str] = []
         self.is_holding = threading.Event()
         self._released = threading.Event()
@@ -43,6 +49,10 @@ class FaultyProxy:
                 upstream.close()
                 if fault == REORDERED:
                     body = _reverse_lists(body)
+                if proxy.edit and response.status == 200:
+                    data = json.loads(body)
+                    proxy.edit(self.path, data)
+                    body = json.dumps(data).encode()
                 self.send_response(response.status)
                 for name in _FORWARDED:
                     if value := response.getheader(name):

@@ -185,6 +185,11 @@ def record_for_audit_log_only() -> Iterator[None]:
         _has_no_audience.reset(token)
 
 
+def is_for_audit_log_only() -> bool:
+    """Return True within ``record_for_audit_log_only``."""
+    return _has_no_audience.get()
+
+
 def has_audience(topic: str) -> bool:
     return bool(get_audience_versions(get_current_shop(), topic))
 

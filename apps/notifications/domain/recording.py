@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from apps.core.db.id_sequences import iterate_old_rows
 from apps.core.db.statement_batches import StatementBatch, collect_statements
+from apps.core.events.recording import is_for_audit_log_only
 from apps.core.tenancy.scope import get_current_shop
 from apps.inventory.models import InventoryItem
 from apps.notifications.models import Notification
@@ -20,7 +21,12 @@ def record_new_orders(orders: Sequence[Order], *, batch: StatementBatch, actor: 
 
 
 def record_low_stock(item_ids: Sequence[int], *, batch: StatementBatch, actor: str, at: datetime) -> None:
-    """Record that items are low in stock. Items without inventory tracking are never low."""
+    """Record that items are low in stock, except during the import of a store, which sends no emails.
+
+    Items without inventory tracking are never low.
+    """
+    if is_for_audit_log_only():
+        return
     tracked = InventoryItem.rows().filter(pk__in=item_ids, tracked=True).order_by("pk")
     _record(LOW_STOCK, tracked.values_list("pk", flat=True), batch=batch, actor=actor, at=at)
 

@@ -11,12 +11,12 @@ LIMITS = (
     ("codes of gift cards", "the API only returns the last characters"),
     ("card data and payment settings", "the API does not return them"),
     ("data of apps, except metafields", "only the app can read it"),
-    ("metafields of variants, images and the shop", "they are not imported"),
-    ("the manual order of smart collections", "it is not imported"),
-    ("the creation times of products, collections, locations and pages", "imported objects are created now"),
-    ("settings of the shop", "they are compared, but not changed"),
-    ("orders, draft orders, discounts, gift cards", "they are not imported by this command"),
-    ("blogs, themes, script tags, webhooks, staff", "they are not imported by this command"),
+    ("metafields of variants, images and the shop", "each owner would need a request"),
+    ("the manual order of smart collections", "sort them again"),
+    ("the creation times of products, collections, locations and pages", "imported objects get the time of the import"),
+    ("settings of the shop", "compare them with the list of different settings"),
+    ("orders, gift cards", "use import files"),
+    ("draft orders, discounts, blogs, themes, script tags, webhooks, staff", "create them again"),
     ("deletions in the store", "objects that were imported before stay in this shop"),
 )
 # The members of the shop object in the REST API, with the columns of ``Shop``.

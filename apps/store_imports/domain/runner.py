@@ -25,7 +25,7 @@ from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.domain.errors import CurrencyDiffers, StoreImportBusy
 from apps.store_imports.domain.id_map import IdMap, NewId
 from apps.store_imports.domain.source_client import SourceClient, SourceObject
-from apps.store_imports.domain.streams import Fate, ObjectResult, Source, Stream, get_digest, streams
+from apps.store_imports.domain.streams import ObjectResult, Outcome, Source, Stream, get_digest, streams
 from apps.store_imports.models import ImportProblem, StoreImport, StreamState
 
 # A killed process blocks other processes for this long.
@@ -149,14 +149,14 @@ def _import_page(  # noqa: PLR0917 - the parts of a run
     digests = {int(row["id"]): get_digest(row) for row in page}
     unchanged = _find_unchanged(stream, source, digests)
     pending = [row for row in page if int(row["id"]) not in unchanged]
+    ids = [int(row["id"]) for row in pending]
     with event_context(), stream.fetch_files(source, pending) as files, transaction.atomic():
         claim.extend()
         with record_for_audit_log_only():
             results = stream.write_objects(source, pending, files) if pending else []
-        outcomes = {int(row["id"]): result for row, result in zip(pending, results, strict=True)}
-        _save_results(store_import, stream, source, outcomes, digests)
-        counts = Counter(result.fate for result in outcomes.values())
-        counts[Fate.UNCHANGED] += len(unchanged)
+        _save_results(store_import, stream, source, dict(zip(ids, results, strict=True)), digests)
+        counts = Counter(result.outcome for result in results)
+        counts[Outcome.UNCHANGED] += len(unchanged)
         _advance(state, max(digests), counts)
     return len(pending)
 
@@ -173,32 +173,32 @@ def _save_results(
     store_import: StoreImport,
     stream: Stream,
     source: Source,
-    outcomes: dict[int, ObjectResult],
+    results: dict[int, ObjectResult],
     digests: dict[int, str],
 ) -> None:
     entries: list[NewId] = []
-    for source_id, result in outcomes.items():
+    for source_id, result in results.items():
         if result.target_id is not None:
-            digest = digests[source_id] if result.is_complete and result.fate != Fate.FAILED else ""
+            digest = digests[source_id] if result.is_complete and result.outcome != Outcome.FAILED else ""
             entries += [NewId(stream.resource, source_id, result.target_id, digest), *result.parts]
     source.ids.save_entries(entries)
-    ImportProblem.objects.filter(store_import=store_import, stream=stream.name, source_id__in=outcomes).delete()
+    ImportProblem.objects.filter(store_import=store_import, stream=stream.name, source_id__in=results).delete()
     ImportProblem.objects.bulk_create(
         ImportProblem(
             shop=get_current_shop(),
             store_import=store_import,
             stream=stream.name,
             source_id=source_id,
-            is_failure=result.fate == Fate.FAILED,
+            is_failure=result.outcome == Outcome.FAILED,
             reason=result.problem,
         )
-        for source_id, result in outcomes.items()
+        for source_id, result in results.items()
         if result.problem is not None
     )
 
 
-def _advance(state: StreamState, position: int, counts: "Counter[Fate]") -> None:
+def _advance(state: StreamState, position: int, counts: "Counter[Outcome]") -> None:
     """Save the position and the counts of a stream, and load the new counts."""
-    increments = {fate.value: F(fate.value) + count for fate, count in counts.items()}
+    increments = {outcome.value: F(outcome.value) + count for outcome, count in counts.items()}
     StreamState.objects.filter(pk=state.pk).update(position=position, **increments)
     state.refresh_from_db()

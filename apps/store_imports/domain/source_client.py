@@ -1,14 +1,16 @@
 """The client that reads a store through its REST API, within the rate limit of the other installation.
 
 All requests go through the guarded HTTP client. Failed requests are repeated: after a 429 as long as ``Retry-After``
-says, and after server errors, timeouts and truncated responses with increasing pauses.
+says, and after server errors, timeouts and truncated or unexpected responses with increasing pauses.
 """
 
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -27,7 +29,7 @@ LIMITS = Limits(max_bytes=64 * MIB, total_seconds=40)
 MAX_ATTEMPTS = 8
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 60.0
 MAX_RETRY_AFTER_SECONDS = 300.0
-# When the bucket has room for fewer calls than this, the client waits until one call has leaked.
+# When the bucket has capacity for fewer calls than this, the client waits until one call has leaked.
 MIN_FREE_CALLS = 2
 LEAK_SECONDS = 0.5
 _CALL_LIMIT = re.compile(r"([0-9]{1,9})/([0-9]{1,9})", re.ASCII)
@@ -50,6 +52,15 @@ _NO_SCOPE = define_message(
 _STATUS = define_message("store_imports.status", "The store responded to {path} with the status {status}.")
 _TOO_LARGE = define_message("store_imports.too_large", "The response to {path} is larger than {limit} MB.")
 _NOT_JSON = define_text("store_imports.not_json", "the response is no JSON object")
+_NO_LIST = define_message("store_imports.no_list", "the response has no list {name}")
+_MALFORMED = define_message(
+    "store_imports.malformed",
+    "The store's object {number} of {stream} can't be read: {reason}. Check --api-version, and run the import again.",
+)
+_MISSING_MEMBER = define_message("store_imports.missing_member", "the member {name} is missing")
+_INVALID_MEMBER = define_text("store_imports.invalid_member", "a member has an unexpected value")
+MAX_ID = 2**63
+DEFAULT_PORTS = {"http": 80, "https": 443}
 _STATUS_REASON = define_message("store_imports.status_reason", "status {status}")
 
 
@@ -57,8 +68,25 @@ class ObjectGone(Exception):
     """Raised when the store responds with 404, because the object was deleted since it was listed."""
 
 
+@contextmanager
+def refuse_malformed(stream: str, row: SourceObject) -> Iterator[None]:
+    """Turn errors that missing members and unexpected values of a source object cause into ``SourceUnreadable``.
+
+    The message names the stream and the object, but no values, which may be personal data.
+    """
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        reason = _MISSING_MEMBER(name=str(error.args[0])) if isinstance(error, KeyError) else _INVALID_MEMBER
+        raise SourceUnreadable(
+            _MALFORMED(stream=stream, number=str(row.get("id")), reason=as_message(reason))
+        ) from error
+
+
 def normalize_source_url(text: str) -> str:
     """Return the scheme, host and port of a store's address. A missing scheme means HTTPS.
+
+    The default port of the scheme is left out, so that equal addresses are one import.
 
     Raises:
         SourceUnreadable: The text is no address.
@@ -71,6 +99,8 @@ def normalize_source_url(text: str) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username is not None:
         raise SourceUnreadable(_NO_ADDRESS)
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    if port == DEFAULT_PORTS[parts.scheme]:
+        port = None
     return f"{parts.scheme}://{host}{f':{port}' if port else ''}"
 
 
@@ -83,7 +113,6 @@ class SourceClient:
     brand: str
     version: str
     sleep: Callable[[float], None] = time.sleep
-    request_count: int = 0
 
     def get(self, path: str, **query: object) -> SourceObject:
         """Return the JSON object at a path after the version, such as ``shop.json``.
@@ -94,8 +123,15 @@ class SourceClient:
         """
         return self._get_with_link(path, query)[0]
 
-    def _get_with_link(self, path: str, query: Mapping[str, object]) -> tuple[SourceObject, str]:
-        """Return the JSON object and the ``page_info`` of the next page, or a blank string for the last page."""
+    def get_list(self, path: str, name: str, **query: object) -> list[SourceObject]:
+        """Return the objects of a list without pages. ``name`` is the key of the list in the response."""
+        return list(self._get_with_link(path, query, name)[0][name])
+
+    def _get_with_link(self, path: str, query: Mapping[str, object], name: str = "") -> tuple[SourceObject, str]:
+        """Return the JSON object and the ``page_info`` of the next page, or a blank string for the last page.
+
+        The object must have the list ``name``, if it is not blank.
+        """
         url = f"{self.url}/admin/api/{self.version}/{path}"
         if query:
             url = f"{url}?{urlencode(query)}"
@@ -103,7 +139,6 @@ class SourceClient:
         for attempt in range(MAX_ATTEMPTS):
             self.sleep(pause)
             pause = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2**attempt) * random.uniform(0.5, 1.0)  # noqa: S311
-            self.request_count += 1
             try:
                 response = send_request("GET", url, headers=self._get_headers(), limits=LIMITS)
             except HttpRequestRefused as error:
@@ -120,6 +155,9 @@ class SourceClient:
             if data is None:
                 reason = _NOT_JSON
                 continue
+            if name and not _is_list_of_objects(data.get(name)):
+                reason = _NO_LIST(name=name)
+                continue
             self._respect_limit(response.headers)
             return data, _find_next_page(response.headers.get("Link", ""))
         raise SourceUnreadable(_UNREACHABLE(url=self.url, attempts=MAX_ATTEMPTS, reason=as_message(reason)))
@@ -127,9 +165,8 @@ class SourceClient:
     def iterate_pages(self, path: str, name: str, **query: object) -> Iterator[SourceObject]:
         """Yield the objects of all pages of a list, which are linked. ``name`` is the key of the list in a response."""
         while True:
-            data, next_page = self._get_with_link(path, {"limit": PAGE_SIZE, **query})
-            rows = data.get(name)
-            yield from rows if isinstance(rows, list) else ()
+            data, next_page = self._get_with_link(path, {"limit": PAGE_SIZE, **query}, name)
+            yield from data[name]
             if not next_page:
                 return
             # The link contains the filters of the first page.
@@ -137,9 +174,7 @@ class SourceClient:
 
     def get_page(self, path: str, name: str, *, since_id: int, limit: int, **query: object) -> list[SourceObject]:
         """Return the objects after an id, in ascending order of ids, even if the response is not sorted."""
-        rows = self.get(path, limit=limit, since_id=since_id, **query).get(name)
-        page = [row for row in rows if int(row["id"]) > since_id] if isinstance(rows, list) else []
-        return sorted(page, key=lambda row: int(row["id"]))
+        return sort_by_id(name, self.get_list(path, name, limit=limit, since_id=since_id, **query), since_id)
 
     def count(self, path: str, **query: object) -> int | None:
         """Return the number of objects, or None if the store does not count them."""
@@ -153,11 +188,28 @@ class SourceClient:
         return {f"X-{self.brand.capitalize()}-Access-Token": self.token, "Accept": "application/json"}
 
     def _respect_limit(self, headers: Mapping[str, str]) -> None:
-        """Wait if the store's bucket of calls is nearly full, so that other apps of the store keep some room."""
+        """Wait if the store's bucket of calls is nearly full, so that other apps of the store keep some capacity."""
         header = next((value for name, value in headers.items() if name.lower().endswith(_CALL_LIMIT_HEADER)), "")
         match = _CALL_LIMIT.fullmatch(header.strip())
         if match and int(match[2]) - int(match[1]) < MIN_FREE_CALLS and int(match[2]) > MIN_FREE_CALLS:
             self.sleep(LEAK_SECONDS)
+
+
+def sort_by_id(stream: str, rows: Sequence[SourceObject], since_id: int) -> list[SourceObject]:
+    """Return the objects after an id, in ascending order of ids."""
+    numbered = []
+    for row in rows:
+        with refuse_malformed(stream, row):
+            number = row["id"]
+            if not isinstance(number, int) or not 0 < number < MAX_ID:
+                raise ValueError
+            numbered.append((number, row))
+    numbered.sort(key=itemgetter(0))
+    return [row for number, row in numbered if number > since_id]
+
+
+def _is_list_of_objects(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(row, dict) for row in value)
 
 
 def _find_next_page(link: str) -> str:

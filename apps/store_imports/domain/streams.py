@@ -24,7 +24,7 @@ from apps.store_imports.domain.source_client import SourceClient, SourceObject
 ACTOR = "system"
 
 
-class Fate(StrEnum):
+class Outcome(StrEnum):
     """The result of an object. The values are columns of ``StreamState``."""
 
     NEW = "new"
@@ -44,7 +44,7 @@ class ObjectResult:
         parts: The ids of its parts, such as variants.
     """
 
-    fate: Fate
+    outcome: Outcome
     target_id: int | None = None
     problem: Message | None = None
     is_complete: bool = True
@@ -110,10 +110,10 @@ def write_in_savepoint(write: Callable[[], ObjectResult]) -> ObjectResult:
         with transaction.atomic():
             return write()
     except DomainError as error:
-        return ObjectResult(Fate.FAILED, problem=error.sentence)
+        return ObjectResult(Outcome.FAILED, problem=error.sentence)
     except IntegrityError as error:
-        breach = find_violated_constraint(error)
-        if breach is None:
+        violated = find_violated_constraint(error)
+        if violated is None:
             raise
-        problem = FIELD_ERROR(field=breach.field, error=as_message(breach.message))
-        return ObjectResult(Fate.FAILED, problem=problem)
+        problem = FIELD_ERROR(field=violated.field, error=as_message(violated.message))
+        return ObjectResult(Outcome.FAILED, problem=problem)

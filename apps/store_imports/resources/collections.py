@@ -22,8 +22,9 @@ from apps.core.rest.versions import get_latest_version
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.timestamps import truncate_to_second
 from apps.imports_exports.resources.cells import convert_api_errors
-from apps.store_imports.domain.source_client import SourceObject
-from apps.store_imports.domain.streams import ACTOR, Fate, ObjectResult, Source, Stream, write_in_savepoint
+from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
+from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.resources.handles import find_taken_handles
 from apps.store_imports.resources.moments import parse_source_moment
 
 PAGE_SIZE = 50
@@ -60,7 +61,9 @@ class CollectionStream(Stream):
         images: dict[int, ImageOrError] = {}
         try:
             for row in objects:
-                if src := (row.get("image") or {}).get("src"):
+                with refuse_malformed(self.name, row):
+                    src = (row.get("image") or {}).get("src")
+                if src:
                     source.keep_alive()
                     try:
                         images[row["id"]] = image_files.store_image_from_url(shop_id, src, seconds=IMAGE_SECONDS)
@@ -77,15 +80,17 @@ class CollectionStream(Stream):
     ) -> Sequence[ObjectResult]:
         known = source.ids.get_target_ids(self.resource, [row["id"] for row in objects])
         existing = {row.pk: row for row in Collection.objects.filter(pk__in=known.values())}
-        by_handle = {
-            row.handle: row for row in Collection.objects.filter(handle__in=[row["handle"] for row in objects])
-        }
+        taken = find_taken_handles(source, self.name, self.resource, Collection, objects)
+        with_handle = Collection.objects.filter(handle__in=[str(row.get("handle")) for row in objects])
+        by_handle = {row.handle: row for row in with_handle}
         return [
-            write_in_savepoint(
+            ObjectResult(Outcome.FAILED, problem=taken[row["id"]])
+            if row["id"] in taken
+            else write_in_savepoint(
                 lambda row=row: self._write_collection(  # type: ignore[misc]
                     source,
                     row,
-                    existing.get(known.get(row["id"], 0)) or by_handle.get(row["handle"]),
+                    existing.get(known.get(row["id"], 0)) or by_handle.get(str(row.get("handle"))),
                     files.get(row["id"]),
                 )
             )
@@ -112,18 +117,18 @@ class CollectionStream(Stream):
             attrs["published_at"] = published_at
         if target is None:
             collection = lifecycle.create_collection(self.kind, attrs, parts, actor=ACTOR, at=source.at)
-            fate = Fate.NEW
+            outcome = Outcome.NEW
         else:
             before = target.version
             lifecycle.update_collection(target, attrs, parts, actor=ACTOR, at=source.at)
             collection = Collection.objects.get(pk=target.pk)
-            fate = Fate.UNCHANGED if collection.version == before else Fate.CHANGED
+            outcome = Outcome.UNCHANGED if collection.version == before else Outcome.CHANGED
         problem, has_added = self.add_products(source, row, collection)
-        if fate == Fate.UNCHANGED and has_added:
-            fate = Fate.CHANGED
+        if outcome == Outcome.UNCHANGED and has_added:
+            outcome = Outcome.CHANGED
         if isinstance(image, DomainError):
             problem = _NO_IMAGE(src=row["image"]["src"], reason=image.sentence)
-        return ObjectResult(fate, collection.pk, problem, is_complete=problem is None)
+        return ObjectResult(outcome, collection.pk, problem, is_complete=problem is None)
 
     def add_products(self, source: Source, row: SourceObject, collection: Collection) -> Any:
         """Add the products of a collection. Return a problem or None, and True if products were added."""
@@ -140,8 +145,9 @@ class CustomCollectionStream(CollectionStream):
         page = super().read_page(source, position)
         for row in page:
             members = source.client.iterate_pages("collects.json", "collects", collection_id=row["id"])
-            places = sorted((member["position"], member["id"], member["product_id"]) for member in members)
-            row["product_ids"] = [product_id for _, _, product_id in places]
+            with refuse_malformed(self.name, row):
+                places = sorted((member["position"], member["id"], int(member["product_id"])) for member in members)
+                row["product_ids"] = [product_id for _, _, product_id in places]
         return page
 
     def add_products(self, source: Source, row: SourceObject, collection: Collection) -> Any:

@@ -15,12 +15,12 @@ from apps.core.types import Attrs
 from apps.customers.api.customers import CustomerSerializer
 from apps.customers.domain import consents
 from apps.customers.domain.addresses import COLUMNS as ADDRESS_COLUMNS
-from apps.customers.domain.addresses import MAX_LISTED_ADDRESSES
+from apps.customers.domain.addresses import MAX_LISTED_ADDRESSES, delete_addresses, set_default_address
 from apps.customers.domain.customers import create_customer, create_from_drafts, draft_customer, update_customer
-from apps.customers.models import Customer
+from apps.customers.models import Address, Customer
 from apps.imports_exports.resources.cells import convert_api_errors
-from apps.store_imports.domain.source_client import ObjectGone, SourceObject
-from apps.store_imports.domain.streams import ACTOR, Fate, ObjectResult, Source, Stream, write_in_savepoint
+from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed
+from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.moments import parse_source_moment
 
 PAGE_SIZE = 100
@@ -28,6 +28,8 @@ _FIELDS = (
     *("first_name", "last_name", "email", "phone", "note", "verified_email", "multipass_identifier", "tax_exempt"),
     *("tax_exemptions", "tags"),
 )
+# The fields that null clears.
+_NULLABLE_FIELDS = frozenset({"first_name", "last_name", "email", "phone", "note", "multipass_identifier"})
 # Columns by which an address is compared. The names of regions follow from their codes.
 _COMPARED = tuple(name for name in ADDRESS_COLUMNS if name not in {"country", "province", "name"})
 _SAME_EMAIL = define_text(
@@ -75,13 +77,15 @@ def _find_targets(source: Source, objects: Sequence[SourceObject]) -> Mapping[in
     known = source.ids.get_target_ids("customer", [row["id"] for row in objects])
     by_id = Customer.objects.in_bulk(list(known.values()))
     targets: dict[int, Customer | None] = {source_id: by_id[pk] for source_id, pk in known.items() if pk in by_id}
-    keys = {
-        build_email_key(row["email"]): row["id"] for row in objects if row["id"] not in targets and row.get("email")
-    }
+    keys = {}
+    for row in objects:
+        if row["id"] not in targets and row.get("email"):
+            with refuse_malformed("customers", row):
+                keys[build_email_key(row["email"])] = row["id"]
     matches = {row.pk: row for row in Customer.objects.filter(email_key__in=list(keys))}
     taken = source.ids.get_source_ids("customer", matches)
-    for pk, row in matches.items():
-        targets[keys[row.email_key]] = None if pk in taken else row
+    for pk, match in matches.items():
+        targets[keys[match.email_key]] = None if pk in taken else match
     prefetch_related_objects([row for row in targets.values() if row is not None], "addresses")
     return targets
 
@@ -91,35 +95,48 @@ def _create_together(source: Source, objects: Sequence[SourceObject]) -> dict[in
         return {}
     drafts = [draft_customer(_parse_customer(source, row), at=source.at) for row in objects]
     created = create_from_drafts(drafts, actor=ACTOR, at=source.at)
-    return {row["id"]: ObjectResult(Fate.NEW, customer.pk) for row, customer in zip(objects, created, strict=True)}
+    return {row["id"]: ObjectResult(Outcome.NEW, customer.pk) for row, customer in zip(objects, created, strict=True)}
 
 
 def _create(source: Source, row: SourceObject) -> ObjectResult:
     customer = create_customer(_parse_customer(source, row), actor=ACTOR, at=source.at)
-    return ObjectResult(Fate.NEW, customer.pk)
+    return ObjectResult(Outcome.NEW, customer.pk)
 
 
 def _update_target(source: Source, row: SourceObject, customer: Customer | None) -> ObjectResult:
     if customer is None:
-        return ObjectResult(Fate.FAILED, problem=_SAME_EMAIL)
+        return ObjectResult(Outcome.FAILED, problem=_SAME_EMAIL)
     if customer.redacted_at is not None:
-        return ObjectResult(Fate.UNCHANGED, customer.pk, _ERASED)
+        return ObjectResult(Outcome.UNCHANGED, customer.pk, _ERASED)
     before = customer.version
 
     def write() -> ObjectResult:
         attrs = _parse_customer(source, row, customer)
         attrs.pop("created_at", None)
-        if _has_same_addresses(customer, row):
-            attrs.pop("addresses", None)
-        version = update_customer(customer, attrs, actor=ACTOR, at=source.at).version
-        return ObjectResult(Fate.UNCHANGED if version == before else Fate.CHANGED, customer.pk)
+        if "addresses" in attrs:
+            _update_with_addresses(source, row, customer, attrs)
+        else:
+            update_customer(customer, attrs, actor=ACTOR, at=source.at)
+        version = Customer.objects.values_list("version", flat=True).get(pk=customer.pk)
+        return ObjectResult(Outcome.UNCHANGED if version == before else Outcome.CHANGED, customer.pk)
 
     result = write_in_savepoint(write)
-    return result if result.target_id else ObjectResult(Fate.FAILED, customer.pk, result.problem)
+    return result if result.target_id else ObjectResult(Outcome.FAILED, customer.pk, result.problem)
 
 
 def _parse_customer(source: Source, row: SourceObject, customer: Customer | None = None) -> Attrs:
-    body = {name: row[name] for name in _FIELDS if row.get(name) is not None}
+    with refuse_malformed("customers", row):
+        body = _build_body(source, row, customer)
+    with convert_api_errors():
+        attrs = validate_body(CustomerSerializer, get_latest_version(), body, instance=customer)
+    created_at = parse_source_moment(row.get("created_at"))
+    return attrs | ({"created_at": min(created_at, source.at)} if created_at else {})
+
+
+def _build_body(source: Source, row: SourceObject, customer: Customer | None) -> Attrs:
+    """Return the members of a request body. A null clears the value of an existing customer."""
+    clears = _NULLABLE_FIELDS if customer else frozenset()
+    body = {name: row[name] for name in _FIELDS if name in row and (row[name] is not None or name in clears)}
     for name, channel in consents.FIELDS.items():
         consent = row.get(name)
         if isinstance(consent, Mapping) and row.get(consents.CHANNEL_DEFINITIONS[channel].contact):
@@ -128,21 +145,41 @@ def _parse_customer(source: Source, row: SourceObject, customer: Customer | None
             if moment is not None and moment > source.at:
                 # The clock of the other installation is ahead.
                 body[name]["consent_updated_at"] = source.at.isoformat()
-    body["addresses"] = _sort_addresses(row)
-    with convert_api_errors():
-        attrs = validate_body(CustomerSerializer, get_latest_version(), body, instance=customer)
-    created_at = parse_source_moment(row.get("created_at"))
-    return attrs | ({"created_at": min(created_at, source.at)} if created_at else {})
+    if row.get("addresses") is not None:
+        body["addresses"] = [
+            {name: address[name] for name in ADDRESS_COLUMNS if address.get(name)} for address in _sort_addresses(row)
+        ]
+    return body
 
 
-def _sort_addresses(row: SourceObject) -> list[Attrs]:
+def _sort_addresses(row: SourceObject) -> list[SourceObject]:
     """Return the addresses with the default address first, and the most recently used of the others last."""
-    rows = list(reversed(row.get("addresses") or ()))
-    rows.sort(key=lambda address: not address.get("default"))
-    return [{name: address[name] for name in ADDRESS_COLUMNS if address.get(name)} for address in rows]
+    rows = row["addresses"][::-1]
+    return sorted(rows, key=lambda address: not address.get("default"))
 
 
-def _has_same_addresses(customer: Customer, row: SourceObject) -> bool:
-    theirs = sorted([str(address.get(name) or "") for name in _COMPARED] for address in row.get("addresses") or ())
-    ours = sorted([str(getattr(address, name) or "") for name in _COMPARED] for address in customer.addresses.all())
-    return theirs == ours
+def _update_with_addresses(source: Source, row: SourceObject, customer: Customer, attrs: Attrs) -> None:
+    """Update a customer so that it has the addresses and the default address of the store.
+
+    Equal addresses are kept, and all others are deleted, not only the listed ones that ``update_customer`` replaces.
+    """
+    unmatched = list(customer.addresses.all())
+    before = {address.pk for address in unmatched}
+    for index, address in enumerate(_sort_addresses(row)):
+        values = [str(address.get(name) or "") for name in _COMPARED]
+        match = next((ours for ours in unmatched if _get_values(ours) == values), None)
+        if match is not None:
+            unmatched.remove(match)
+            attrs["addresses"][index] = {"id": match.pk}
+    matched_ids = {item["id"] for item in attrs["addresses"] if "id" in item}
+    update_customer(customer, attrs, actor=ACTOR, at=source.at)
+    rows = {address.pk: address for address in Address.objects.filter(customer=customer)}
+    if attrs["addresses"]:
+        default_id = attrs["addresses"][0].get("id") or min(rows.keys() - before)
+        set_default_address(rows[default_id], actor=ACTOR, at=source.at)
+    if unlisted := before & rows.keys() - matched_ids:
+        delete_addresses(customer, unlisted, actor=ACTOR, at=source.at)
+
+
+def _get_values(address: Address) -> list[str]:
+    return [str(getattr(address, name) or "") for name in _COMPARED]

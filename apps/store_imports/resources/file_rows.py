@@ -7,13 +7,13 @@ from django.db import IntegrityError, transaction
 from apps.core.exceptions import DomainError
 from apps.imports_exports.domain.rows import ImportRow, NumberedRow, RowOutcome, RowResult
 from apps.imports_exports.domain.runner import create_batches, import_batch, number_rows
-from apps.store_imports.domain.streams import ACTOR, Fate
+from apps.store_imports.domain.streams import ACTOR, Outcome
 
-FATES = {
-    RowResult.NEW: Fate.NEW,
-    RowResult.CHANGED: Fate.CHANGED,
-    RowResult.SKIPPED: Fate.UNCHANGED,
-    RowResult.FAILED: Fate.FAILED,
+OUTCOMES = {
+    RowResult.NEW: Outcome.NEW,
+    RowResult.CHANGED: Outcome.CHANGED,
+    RowResult.SKIPPED: Outcome.UNCHANGED,
+    RowResult.FAILED: Outcome.FAILED,
 }
 
 

@@ -11,8 +11,8 @@ from apps.core.i18n.messages import define_text, pair_messages
 from apps.core.tenancy.scope import get_current_shop
 from apps.inventory.domain import locations
 from apps.inventory.models import InventoryLevel, Location
-from apps.store_imports.domain.source_client import SourceObject
-from apps.store_imports.domain.streams import ACTOR, Fate, ObjectResult, Source, Stream, write_in_savepoint
+from apps.store_imports.domain.source_client import SourceObject, refuse_malformed, sort_by_id
+from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 
 _COLUMNS = ("name", "address1", "address2", "city", "zip", "phone", "province", "province_code", "country_code")
 _SERVICE = define_text(
@@ -31,8 +31,7 @@ class LocationStream(Stream):
 
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         """Return all locations after ``position``, because the list of locations has no pages."""
-        rows = source.client.get("locations.json").get("locations") or []
-        return sorted((row for row in rows if row["id"] > position), key=lambda row: int(row["id"]))
+        return sort_by_id(self.name, source.client.get_list("locations.json", "locations"), position)
 
     def write_objects(self, source: Source, objects: Sequence[SourceObject], files: Any) -> Sequence[ObjectResult]:
         known = source.ids.get_target_ids(self.resource, [row["id"] for row in objects])
@@ -41,7 +40,8 @@ class LocationStream(Stream):
         unmapped = {pk: row for pk, row in existing.items() if pk not in mapped and not row.legacy}
         results = []
         for row in objects:
-            target = existing.get(known.get(row["id"], 0)) or _find_match(source, row, unmapped)
+            with refuse_malformed(self.name, row):
+                target = existing.get(known.get(row["id"], 0)) or _find_match(source, row, unmapped)
             if target is not None:
                 unmapped.pop(target.pk, None)
             results.append(_write_location(source, row, target))
@@ -62,7 +62,7 @@ def _find_match(source: Source, row: SourceObject, unmapped: dict[int, Location]
 
 def _write_location(source: Source, row: SourceObject, target: Location | None) -> ObjectResult:
     if row.get("legacy"):
-        return ObjectResult(Fate.UNCHANGED, problem=_SERVICE)
+        return ObjectResult(Outcome.UNCHANGED, problem=_SERVICE)
     values = {name: row.get(name) for name in _COLUMNS}
 
     def write() -> ObjectResult:
@@ -75,6 +75,6 @@ def _write_location(source: Source, row: SourceObject, target: Location | None) 
             raise DomainError(pair_messages(error.messages)) from None
         if location.active and row.get("active") is False:
             locations.deactivate_location(location, actor=ACTOR, at=source.at)
-        return ObjectResult(Fate.NEW if target is None else Fate.CHANGED, location.pk)
+        return ObjectResult(Outcome.NEW if target is None else Outcome.CHANGED, location.pk)
 
     return write_in_savepoint(write)

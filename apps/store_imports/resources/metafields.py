@@ -1,5 +1,6 @@
 """Import the metafields of imported objects. Global IDs in values are replaced with those of this shop."""
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from apps.core.i18n.messages import Message, as_message, define_message, join_me
 from apps.customers.models import Customer
 from apps.metafields.domain.write import MetafieldInput, set_metafields, validate_metafield
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject
-from apps.store_imports.domain.streams import ACTOR, Fate, ObjectResult, Source, Stream, write_in_savepoint
+from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 
 # Each owner costs a request.
 PAGE_SIZE = 20
@@ -28,6 +29,9 @@ _RESOURCES = {
     "Page": "page",
 }
 _MEMBERS = ("namespace", "key", "type", "value", "description")
+_UNKNOWN_OBJECT = define_message(
+    "store_imports.unknown_object", "It refers to {global_id}, but this object was not imported."
+)
 _PROBLEM = define_message("store_imports.metafield", "The metafield {name} was not imported: {reason}")
 
 
@@ -57,7 +61,11 @@ class MetafieldStream(Stream):
         targets = source.ids.get_target_ids(self.owner_resource, [row["id"] for row in objects])
         owners = self.model._default_manager.in_bulk(list(targets.values()))
         global_ids = _map_global_ids(source, objects)
-        return [_write_metafields(source, row, owners.get(targets[row["id"]]), global_ids) for row in objects]
+        known = source.ids.get_target_ids(self.resource, targets)
+        return [
+            _write_metafields(source, row, owners.get(targets[row["id"]]), global_ids, is_new=row["id"] not in known)
+            for row in objects
+        ]
 
 
 class ProductMetafieldStream(MetafieldStream):
@@ -104,11 +112,20 @@ def _map_global_ids(source: Source, objects: Sequence[SourceObject]) -> Mapping[
     }
 
 
+def _find_unknown_reference(metafield: SourceObject, global_ids: Mapping[str, str]) -> str:
+    """Return the first global ID in a reference that is not the ID of an imported object, or a blank string."""
+    if not str(metafield["type"]).endswith("_reference"):
+        return ""
+    texts = (match[0] for match in _GLOBAL_ID.finditer(str(metafield["value"])))
+    return next((text for text in texts if text not in global_ids), "")
+
+
 def _write_metafields(
-    source: Source, row: SourceObject, owner: Model | None, global_ids: Mapping[str, str]
+    source: Source, row: SourceObject, owner: Model | None, global_ids: Mapping[str, str], *, is_new: bool
 ) -> ObjectResult:
-    if owner is None or not row["metafields"]:
-        return ObjectResult(Fate.UNCHANGED)
+    """Write the metafields of an owner, unless it was deleted or is an erased customer."""
+    if owner is None or getattr(owner, "redacted_at", None) is not None or not row["metafields"]:
+        return ObjectResult(Outcome.UNCHANGED)
     inputs: list[MetafieldInput] = []
     problems: list[Message] = []
     for metafield in row["metafields"]:
@@ -116,8 +133,10 @@ def _write_metafields(
         if isinstance(data.get("value"), str):
             data["value"] = _GLOBAL_ID.sub(lambda match: global_ids.get(match[0], match[0]), data["value"])
         values, errors = validate_metafield(data)
-        if errors:
-            reason = pair_messages(message for messages in errors.values() for message in messages)
+        unknown = _find_unknown_reference(metafield, global_ids)
+        if unknown or errors:
+            messages = [_UNKNOWN_OBJECT(global_id=unknown)] if unknown else itertools.chain(*errors.values())
+            reason = pair_messages(messages)
             problems.append(_PROBLEM(name=f"{data.get('namespace')}.{data.get('key')}", reason=as_message(reason)))
         else:
             inputs.append(MetafieldInput(**values))
@@ -125,6 +144,7 @@ def _write_metafields(
     def write() -> ObjectResult:
         changed = set_metafields(owner, inputs, actor=ACTOR, at=source.at)
         problem = join_messages(problems) if problems else None
-        return ObjectResult(Fate.NEW if changed else Fate.UNCHANGED, owner.pk, problem, is_complete=not problems)
+        outcome = Outcome.UNCHANGED if not changed else Outcome.NEW if is_new else Outcome.CHANGED
+        return ObjectResult(outcome, owner.pk, problem, is_complete=not problems)
 
     return write_in_savepoint(write)

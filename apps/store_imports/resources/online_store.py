@@ -1,16 +1,18 @@
 """Import pages and redirects of the online store, through the imports of their files."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from django.db.models import Model
 
 from apps.content.models import Page, Redirect
+from apps.core.i18n.messages import Message
 from apps.imports_exports.domain.resources import get_importers
 from apps.imports_exports.domain.rows import ImportRow, RowResult
-from apps.store_imports.domain.source_client import SourceObject
-from apps.store_imports.domain.streams import Fate, ObjectResult, Source, Stream
-from apps.store_imports.resources.file_rows import FATES, import_file_rows
+from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
+from apps.store_imports.domain.streams import ObjectResult, Outcome, Source, Stream
+from apps.store_imports.resources.file_rows import OUTCOMES, import_file_rows
+from apps.store_imports.resources.handles import find_taken_handles
 
 PAGE_SIZE = 100
 _PAGE_FIELDS = ("title", "handle", "body_html", "author", "template_suffix", "published_at")
@@ -25,23 +27,42 @@ class _FileRowStream(Stream):
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         return source.client.get_page(f"{self.name}.json", self.name, since_id=position, limit=PAGE_SIZE)
 
-    def build_bodies(self, source: Source, objects: Sequence[SourceObject]) -> Sequence[SourceObject]:
-        """Return the objects with the members that the import of the file reads."""
+    def build_body(self, row: SourceObject, handle: str | None) -> SourceObject:
+        """Return an object with the members that the import of the file reads.
+
+        ``handle`` is the handle of an object that was imported before.
+        """
         raise NotImplementedError
 
+    def get_handles(self, known: Collection[int]) -> Mapping[int, str]:
+        """Return the handles of the given objects of this shop, if they have handles."""
+        return {}
+
+    def find_refused(self, source: Source, objects: Sequence[SourceObject]) -> Mapping[int, Message]:
+        """Return the reasons to refuse objects, by source id."""
+        return {}
+
     def write_objects(self, source: Source, objects: Sequence[SourceObject], files: Any) -> Sequence[ObjectResult]:
-        bodies = self.build_bodies(source, objects)
-        rows = [ImportRow(line, self.name, body) for line, body in enumerate(bodies, 1)]
+        known = source.ids.get_target_ids(self.resource, [row["id"] for row in objects])
+        handles = self.get_handles(known.values())
+        refused = self.find_refused(source, objects)
+        rows = []
+        for line, row in enumerate(objects, 1):
+            if row["id"] not in refused:
+                with refuse_malformed(self.name, row):
+                    body = self.build_body(row, handles.get(known.get(row["id"], 0)))
+                rows.append(ImportRow(line, self.name, body))
         outcomes = import_file_rows(self.name, rows)
         labels = [outcome.label for outcome in outcomes.values() if outcome.result != RowResult.FAILED]
         targets = get_importers()[self.name].find(labels)
         results = []
-        for line in range(1, len(rows) + 1):
-            outcome = outcomes[line]
-            if outcome.result == RowResult.FAILED:
-                results.append(ObjectResult(Fate.FAILED, problem=outcome.reason))
+        for line, row in enumerate(objects, 1):
+            if (outcome := outcomes.get(line)) is None:
+                results.append(ObjectResult(Outcome.FAILED, problem=refused[row["id"]]))
+            elif outcome.result == RowResult.FAILED:
+                results.append(ObjectResult(Outcome.FAILED, problem=outcome.reason))
             else:
-                results.append(ObjectResult(FATES[outcome.result], targets[outcome.label].pk))
+                results.append(ObjectResult(OUTCOMES[outcome.result], targets[outcome.label].pk))
         return results
 
 
@@ -50,18 +71,19 @@ class PageStream(_FileRowStream):
     resource = "page"
     model: ClassVar[type[Model]] = Page
 
-    def build_bodies(self, source: Source, objects: Sequence[SourceObject]) -> Sequence[SourceObject]:
-        """Return the pages. A page that was imported before keeps its handle."""
-        known = source.ids.get_target_ids(self.resource, [row["id"] for row in objects])
-        handles = dict(Page.objects.filter(pk__in=known.values()).values_list("pk", "handle"))
-        return [
-            {
-                **{name: row[name] for name in _PAGE_FIELDS if name in row},
-                "published": row.get("published_at") is not None,
-                "handle": handles.get(known.get(row["id"], 0), row["handle"]),
-            }
-            for row in objects
-        ]
+    def build_body(self, row: SourceObject, handle: str | None) -> SourceObject:
+        """Return a page. A page that was imported before keeps its handle."""
+        return {
+            **{name: row[name] for name in _PAGE_FIELDS if name in row},
+            "published": row.get("published_at") is not None,
+            "handle": handle or row["handle"],
+        }
+
+    def get_handles(self, known: Collection[int]) -> Mapping[int, str]:
+        return dict(Page.objects.filter(pk__in=known).values_list("pk", "handle"))
+
+    def find_refused(self, source: Source, objects: Sequence[SourceObject]) -> Mapping[int, Message]:
+        return find_taken_handles(source, self.name, self.resource, Page, objects)
 
 
 class RedirectStream(_FileRowStream):
@@ -69,5 +91,5 @@ class RedirectStream(_FileRowStream):
     resource = "redirect"
     model: ClassVar[type[Model]] = Redirect
 
-    def build_bodies(self, source: Source, objects: Sequence[SourceObject]) -> Sequence[SourceObject]:
-        return [{"path": row["path"], "target": row["target"]} for row in objects]
+    def build_body(self, row: SourceObject, handle: str | None) -> SourceObject:
+        return {"path": row["path"], "target": row["target"]}

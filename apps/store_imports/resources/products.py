@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import ClassVar
 
 from django.conf import settings
@@ -16,9 +17,10 @@ from apps.imports_exports.resources.products.existing import ExistingProduct, lo
 from apps.imports_exports.resources.products.export import ITEM_FIELDS
 from apps.inventory.models import Location
 from apps.store_imports.domain.id_map import NewId
-from apps.store_imports.domain.source_client import SourceObject
-from apps.store_imports.domain.streams import Fate, ObjectResult, Source, Stream
-from apps.store_imports.resources.file_rows import FATES, import_file_rows
+from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
+from apps.store_imports.domain.streams import ObjectResult, Outcome, Source, Stream
+from apps.store_imports.resources.file_rows import OUTCOMES, import_file_rows
+from apps.store_imports.resources.handles import find_taken_handles
 
 PRODUCTS = "products"
 # The products of a page, and the items of a request. Small pages keep stock locked only for a short time.
@@ -48,44 +50,67 @@ class ProductStream(Stream):
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         """Return products with the items and levels of their variants as ``inventory_item`` and ``levels``."""
         page = source.client.get_page("products.json", PRODUCTS, since_id=position, limit=PAGE_SIZE)
-        variants = [variant for product in page for variant in product["variants"]]
-        item_ids = [variant["inventory_item_id"] for variant in variants]
+        variants: list[SourceObject] = []
+        item_ids: list[int] = []
+        for product in page:
+            with refuse_malformed(self.name, product):
+                variants += product["variants"]
+                item_ids += [variant["inventory_item_id"] for variant in product["variants"]]
         items: dict[int, SourceObject] = {}
         levels: defaultdict[int, list[SourceObject]] = defaultdict(list)
         for start in range(0, len(item_ids), ITEMS_PER_REQUEST):
             ids = ",".join(map(str, item_ids[start : start + ITEMS_PER_REQUEST]))
-            items |= {
-                row["id"]: row
-                for row in source.client.iterate_pages("inventory_items.json", "inventory_items", ids=ids)
-            }
+            for row in source.client.iterate_pages("inventory_items.json", "inventory_items", ids=ids):
+                with refuse_malformed("inventory_items", row):
+                    items[row["id"]] = row
             for row in source.client.iterate_pages("inventory_levels.json", "inventory_levels", inventory_item_ids=ids):
-                levels[row["inventory_item_id"]].append(row)
+                with refuse_malformed("inventory_levels", row):
+                    row["location_id"] = int(row["location_id"])
+                    levels[row["inventory_item_id"]].append(row)
         for variant in variants:
             item_id = variant["inventory_item_id"]
             variant["inventory_item"] = items.get(item_id, {})
-            variant["levels"] = sorted(levels[item_id], key=lambda row: int(row["location_id"]))
+            variant["levels"] = sorted(levels[item_id], key=itemgetter("location_id"))
         return page
 
     @contextmanager
-    def fetch_files(self, source: Source, objects: Sequence[SourceObject]) -> Iterator[Sequence[ImportRow]]:
-        """Yield the rows of the products with the images that are new. Unused images are deleted afterwards."""
-        rows = _build_rows(source, objects)
+    def fetch_files(
+        self, source: Source, objects: Sequence[SourceObject]
+    ) -> Iterator[tuple[Sequence[ImportRow], Mapping[int, Message]]]:
+        """Yield the rows of the products with the images that are new. Unused images are deleted afterwards.
+
+        The line of a row is the number of its product. Products with a taken handle have no row, but a reason.
+        """
+        taken = find_taken_handles(source, self.name, self.resource, Product, objects)
+        rows = [
+            row
+            for row, product in zip(_build_rows(source, objects), objects, strict=True)
+            if product["id"] not in taken
+        ]
         prepare = get_importers()[PRODUCTS].prepare
         assert prepare is not None
         with prepare(rows, alive=source.keep_alive) as ready:
-            yield ready
+            yield ready, taken
 
     def write_objects(
-        self, source: Source, objects: Sequence[SourceObject], files: Sequence[ImportRow]
+        self,
+        source: Source,
+        objects: Sequence[SourceObject],
+        files: tuple[Sequence[ImportRow], Mapping[int, Message]],
     ) -> Sequence[ObjectResult]:
-        outcomes = import_file_rows(PRODUCTS, files)
+        rows, taken = files
+        outcomes = import_file_rows(PRODUCTS, rows)
         handles = {outcome.label for outcome in outcomes.values() if outcome.result != RowResult.FAILED}
         existing = load_existing_products(handles)
-        return [
-            _get_result(row, outcome, existing.get(outcome.label), files[index].notes)
-            for index, row in enumerate(objects)
-            for outcome in (outcomes[index + 1],)
-        ]
+        notes = {row.line: row.notes for row in rows}
+        results = []
+        for line, product in enumerate(objects, 1):
+            if (outcome := outcomes.get(line)) is None:
+                results.append(ObjectResult(Outcome.FAILED, problem=taken[product["id"]]))
+            else:
+                with refuse_malformed(self.name, product):
+                    results.append(_get_result(product, outcome, existing.get(outcome.label), notes[line]))
+        return results
 
 
 def _build_rows(source: Source, objects: Sequence[SourceObject]) -> list[ImportRow]:
@@ -98,9 +123,11 @@ def _build_rows(source: Source, objects: Sequence[SourceObject]) -> list[ImportR
     targets = source.ids.get_target_ids("location", location_ids)
     active = dict(Location.objects.filter(pk__in=targets.values(), active=True).values_list("pk", "name"))
     names = {source_id: active[pk] for source_id, pk in targets.items() if pk in active}
-    return [
-        _build_row(index, row, names, handles.get(known.get(row["id"], 0), "")) for index, row in enumerate(objects, 1)
-    ]
+    rows = []
+    for line, row in enumerate(objects, 1):
+        with refuse_malformed(PRODUCTS, row):
+            rows.append(_build_row(line, row, names, handles.get(known.get(row["id"], 0), "")))
+    return rows
 
 
 def _build_row(line: int, product: SourceObject, names: Mapping[int, str], handle: str) -> ImportRow:
@@ -115,7 +142,7 @@ def _build_row(line: int, product: SourceObject, names: Mapping[int, str], handl
     for variant in product["variants"]:
         row = {name: variant[name] for name in _VARIANT_FIELDS if name in variant}
         item = variant["inventory_item"]
-        row |= {name: item[name] for name in ("cost", *ITEM_FIELDS) if item.get(name) is not None}
+        row |= {name: item[name] for name in ("cost", *ITEM_FIELDS) if name in item}
         row["inventory_management"] = settings.BRAND if variant.get("inventory_management") else None
         row["image"] = sources.get(variant.get("image_id"))
         levels = [level for level in variant["levels"] if level.get("available") is not None]
@@ -134,7 +161,7 @@ def _get_result(
     product: SourceObject, outcome: RowOutcome, target: ExistingProduct | None, notes: Sequence[Message]
 ) -> ObjectResult:
     if outcome.result == RowResult.FAILED or target is None:
-        return ObjectResult(Fate.FAILED, problem=outcome.reason)
+        return ObjectResult(Outcome.FAILED, problem=outcome.reason)
     parts: list[NewId] = []
     by_options = {tuple(variant.options): variant for variant in target.variants}
     for variant in product["variants"]:
@@ -147,4 +174,4 @@ def _get_result(
     # Without an image or a location, the next run tries again.
     is_complete = all(row is not None for _, row in images) and not notes
     problem = outcome.reason if outcome.result != RowResult.SKIPPED or not is_complete else None
-    return ObjectResult(FATES[outcome.result], target.product.pk, problem, is_complete, parts)
+    return ObjectResult(OUTCOMES[outcome.result], target.product.pk, problem, is_complete, parts)

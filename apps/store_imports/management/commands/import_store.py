@@ -1,6 +1,7 @@
 """``manage.py import_store URL``: import a store from another installation through its REST API."""
 
 import os
+import re
 import sys
 from argparse import ArgumentParser
 from contextlib import closing
@@ -19,7 +20,12 @@ from apps.store_imports.domain.source_client import ObjectGone, SourceClient, So
 from apps.store_imports.models import ImportProblem, StoreImport, StreamState
 
 TOKEN_VARIABLE = "SOURCE_ACCESS_TOKEN"  # noqa: S105 - a name
-MAX_SHOWN_PROBLEMS = 100
+MAX_SHOWN_NOTES = 100
+
+
+# The characters of an access token, and of a word in the name of a header.
+_VISIBLE_ASCII = re.compile(r"[!-~]+")
+_HEADER_WORD = re.compile(r"[A-Za-z0-9-]+")
 
 
 class Command(BaseCommand):
@@ -41,13 +47,19 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: Any) -> None:
         """Import the store. Exit with code 1 if objects could not be imported."""
         shop = _get_target_shop(options["shop"])
-        token = options["token"] or os.environ.get(TOKEN_VARIABLE, "")
+        token = (options["token"] or os.environ.get(TOKEN_VARIABLE, "")).strip()
         if not token:
             raise CommandError(f"Pass the access token of the store with --token or {TOKEN_VARIABLE}.")
+        if not _VISIBLE_ASCII.fullmatch(token):
+            raise CommandError("The access token contains spaces or special characters. Copy it from the store again.")
+        if not _HEADER_WORD.fullmatch(options["brand"]):
+            raise CommandError("--brand must only contain the letters a to z, digits and hyphens.")
         try:
             url = normalize_source_url(options["url"])
             client = SourceClient(url, token, options["brand"], options["api_version"])
-            source_shop = client.get("shop.json").get("shop") or {}
+            source_shop = client.get("shop.json").get("shop")
+            if not isinstance(source_shop, dict):
+                raise CommandError(f"There is no REST API at {url}: the response to shop.json contains no shop.")
             with shop_scope(shop):
                 store_import = get_or_create_import(url)
                 with closing(run_store_import(store_import, client, source_shop)) as states:
@@ -72,11 +84,13 @@ class Command(BaseCommand):
             counts = f"{state.new} new, {state.changed} changed, {state.unchanged} unchanged, {state.failed} failed"
             self.stdout.write(f"{state.name}: {counts}")
         problems = ImportProblem.objects.filter(store_import=store_import).order_by("pk")
-        for problem in problems[:MAX_SHOWN_PROBLEMS]:
-            kind = "not imported" if problem.is_failure else "note"
-            self.stdout.write(f"{problem.stream} {problem.source_id}: {kind}: {problem.reason}")
-        if (count := problems.count()) > MAX_SHOWN_PROBLEMS:
-            self.stdout.write(f"… and {count - MAX_SHOWN_PROBLEMS} more")
+        for problem in problems.filter(is_failure=True).iterator():
+            self.stdout.write(f"{problem.stream} {problem.source_id}: not imported: {problem.reason}")
+        notes = problems.filter(is_failure=False)
+        for problem in notes[:MAX_SHOWN_NOTES]:
+            self.stdout.write(f"{problem.stream} {problem.source_id}: note: {problem.reason}")
+        if (count := notes.count()) > MAX_SHOWN_NOTES:
+            self.stdout.write(f"… and {count - MAX_SHOWN_NOTES} more notes")
         for name, theirs, ours in compare_settings(source_shop):
             self.stdout.write(f"setting {name}: {theirs!r} in the store, {ours!r} in this shop")
         self.stdout.write("Not imported:")
