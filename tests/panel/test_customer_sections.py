@@ -59,6 +59,8 @@ def test_the_page_shows_what_the_permissions_allow(
     assert "#D2" not in everything
     assert not any(text in nothing for text in ("40.00 USD", "SUMMER1", "#D1"))
     assert "SUMMER1" in without_orders
+    cell = without_orders.partition("field-order_link")[2].partition("</td>")[0]
+    assert "–</div>" in cell
     assert "/orders/order/" not in without_orders
 
 

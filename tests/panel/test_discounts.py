@@ -5,15 +5,23 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.http import QueryDict
 from django.utils import timezone
 
+from apps.catalog.domain.products import delete_product
+from apps.core.admin.lists import search
 from apps.core.events.models import Event
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.core.types import Attrs
+from apps.discounts.admin.forms import DiscountForm
+from apps.discounts.admin.pickers import build_pickers
 from apps.discounts.domain import batches, price_rules
+from apps.discounts.domain.codes import create_code
 from apps.discounts.domain.uses import record_uses
 from apps.discounts.models import CodeBatch, DiscountCode, PriceRule
 from apps.orders.domain import transitions
@@ -222,11 +230,81 @@ def test_pickers_find_rows_and_keep_the_selected_ones(admin_client_with: PanelWi
 def test_a_text_in_a_search_field_is_not_forgotten(panel: Panel) -> None:
     make_product("Blue mug")
 
-    page = submit(panel, code="SUMMER", percentage="10", **find("entitled_product_ids", "blue"))
+    page = submit(
+        panel, code="SUMMER", percentage="10", target_selection="entitled", **find("entitled_product_ids", "blue")
+    )
 
     assert "Nothing was saved yet" in page.content.decode()
     assert [choice.name for choice in page.context["entitled"][0].found] == ["Blue mug"]
     assert PriceRule.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"kind": "fixed_amount", "amount": "5", "percentage": "abc"},
+        {"prerequisite_shipping_price": "abc"},
+        {"kind": "free_shipping", "prerequisite_quantity_ratio": "abc", "percentage": "", "target_selection": "abc"},
+        {"customer_selection": "all", **find("prerequisite_customer_ids", "ada")},
+        {"kind": "free_shipping", "target_selection": "entitled", **find("entitled_product_ids", "mug")},
+        {**find("prerequisite_product_ids", "mug")},
+    ],
+)
+def test_hidden_fields_do_not_prevent_saving(admin_client_with: PanelWith, typed: Attrs) -> None:
+    panel = admin_client_with("marketing", "customers")
+
+    response = submit(panel, **{"code": "SUMMER", "percentage": "10", **typed})
+
+    assert response.status_code == 302
+    assert DiscountCode.objects.get().code == "SUMMER"
+
+
+def test_errors_of_hidden_lists_appear_at_the_top(panel: Panel) -> None:
+    rule = make_rule("-50", target_type="shipping_line")
+    request = panel.get(CHANGE, rule.pk).wsgi_request
+    form = DiscountForm(QueryDict("title=Summer"), rule, build_pickers(request, {}))
+    form.full_clean()
+
+    form.add_domain_error(DomainError({"entitled_product_ids": [BLANK]}))
+
+    assert list(form.non_field_errors()) == ["Entitled product ids can't be blank."]
+
+
+def test_uses_before_the_import_are_named(panel: Panel) -> None:
+    code = create_code(make_rule(), "SUMMER", actor="system", at=timezone.now(), earlier_uses=500)
+
+    pages = [panel.get(name, code.rule_id) for name in (CHANGE, USES)]
+    assert all("Plus 500 uses before the import." in " ".join(page.content.decode().split()) for page in pages)
+    assert not pages[0].context["has_more_uses"]
+    for _number in range(11):
+        use(code)
+    page = panel.get(CHANGE, code.rule_id)
+    assert page.context["has_more_uses"]
+    assert len(page.context["uses"]) == 10
+    assert "511" in dict(page.context["sums"])["Uses"]
+
+
+def test_the_amounts_of_a_code_in_an_order_are_added_up(admin_client_with: PanelWith) -> None:
+    code = make_code("SUMMER")
+    entries = [{"code": text, "amount": Decimal(2), "type": "fixed_amount"} for text in ("SUMMER", "summer")]
+    order = make_order(codes=entries)
+
+    panel = admin_client_with("marketing", "orders")
+    page = panel.get("orders_order_change", order.pk).content.decode()
+
+    assert code.uses.get().amount == Decimal(4)
+    section = page.partition('id="discount-codes"')[2].partition("</section>")[0]
+    assert section.count("4.00 USD") == section.count("USD") == 1
+
+
+def test_a_search_finds_all_discounts_with_matching_codes(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "get_result_limit", lambda request: 2)
+    many, other = make_rule(title="Many"), make_rule(title="Other")
+    for number in range(3):
+        make_code(f"AUTUMN{number}", many)
+    make_code("AUTUMN9", other)
+
+    assert list_titles(panel, q="autumn") == ["Other", "Many"]
 
 
 def test_staff_without_access_to_customers_see_no_names_and_keep_the_selection(panel: Panel) -> None:
@@ -321,7 +399,7 @@ def test_the_list_shows_states_uses_and_amounts(panel: Panel) -> None:
     rows = {row.title: row for row in panel.get(LIST).context["cl"].result_list}
     model_admin = panel.get(LIST).context["cl"].model_admin
     assert model_admin.uses_label(rows["active"]) == "3 of 4"
-    assert model_admin.given(rows["active"]) == "4.75 USD"
+    assert model_admin.amount_given(rows["active"]) == "4.75 USD"
     assert model_admin.codes_label(rows["active"]) == "TWICE and 1 other"
     assert model_admin.uses_label(rows["used up"]) == "1 of 1"
     assert list_titles(panel, q="twi") == ["active"]
@@ -337,11 +415,29 @@ def test_discounts_end_now_alone_and_in_the_list(panel: Panel) -> None:
 
     assert panel.forge(END, rules[0].pk).status_code == 302
     refused = end_chosen(panel, rules[1], scheduled)
-    assert "Later: The discount has not started yet. Nothing has been changed." in refused
-    assert [rule.title for rule in PriceRule.objects.filter(ends_at=None)] == ["Later", "Rule 2", "Rule 1"]
-    assert "2 discounts have ended." in end_chosen(panel, *rules[1:])
+    assert "Not ended: Later. The discount has not started yet." in refused
+    assert "1 discount has ended." in refused
+    assert [rule.title for rule in PriceRule.objects.filter(ends_at=None)] == ["Later", "Rule 2"]
+    assert end_chosen(panel, *rules[1:]) == "2 discounts have ended."
     assert PriceRule.objects.filter(ends_at=None).get() == scheduled
     assert "End now" not in panel.get(CHANGE, rules[0].pk).content.decode()
+
+
+def test_a_discount_whose_bought_products_were_deleted_can_be_changed_and_ended(panel: Panel) -> None:
+    mug, tea = make_product("Mug"), make_product("Tea")
+    attrs: Attrs = {"prerequisite_quantity_ratio": 2, "entitled_quantity_ratio": 1, "allocation_method": "each"}
+    lists: Attrs = {"prerequisite_product_ids": [mug.pk], "entitled_product_ids": [tea.pk]}
+    rule = make_rule(target_selection="entitled", **attrs, **lists)
+    delete_product(mug, actor="system", at=timezone.now())
+
+    assert submit(panel, rule, title="Renamed").status_code == 302
+    refused = submit(panel, rule, prerequisite_quantity_ratio="3")
+    assert read_errors(refused) == ["Select at least one product or collection."]
+    assert panel.forge(END, rule.pk).status_code == 302
+
+    rule.refresh_from_db()
+    assert (rule.title, rule.prerequisite_quantity_ratio) == ("Renamed", 2)
+    assert rule.ends_at is not None
 
 
 def end_chosen(panel: Panel, *rules: PriceRule) -> str:

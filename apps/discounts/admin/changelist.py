@@ -1,19 +1,18 @@
 """The list of discounts: columns, filters and search."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import cast
 
-from django.contrib.admin import SimpleListFilter
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
-from apps.core.admin.lists.filters import Choices, Screen
+from apps.core.admin.lists.changelist import PanelChangeList
+from apps.core.admin.lists.filters import Choices, Screen, ViewsFilter
 from apps.core.admin.lists.typed_filters import DaysFilter
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.theme import attribute_column, display
@@ -23,30 +22,19 @@ from apps.core.tenancy.scope import get_current_shop
 from apps.discounts.admin.descriptions import STATE_KINDS, describe_terms
 from apps.discounts.domain.states import build_state_condition, get_state
 from apps.discounts.domain.terms import normalize_code
-from apps.discounts.domain.usage import RuleWithUsage, annotate_usage
+from apps.discounts.domain.usage import RuleWithUsage, load_usage
 from apps.discounts.models import DiscountCode, PriceRule
 
+# The maximum number of matching codes that a search reads.
+_MAX_CODES = 100_000
 
-class ViewFilter(SimpleListFilter):
-    """The filter for the views of the list. By default, the list shows all discounts."""
 
-    title = gettext_lazy("view")
-    parameter_name = "view"
-
+class ViewFilter(ViewsFilter):
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         return [("all", _("All")), *((state.value, str(state.label)) for state in PriceRule.State)]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[PriceRule]) -> QuerySet[PriceRule]:
-        view = self.value()
-        is_state = view in PriceRule.State.values
-        return queryset.filter(build_state_condition(view, timezone.now())) if view and is_state else queryset
-
-    def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield the choices without Django's default "All", because the list has its own "All" view."""
-        view = self.value() or "all"
-        for value, title in self.lookup_choices:
-            query = changelist.get_query_string({self.parameter_name: value})
-            yield {"selected": value == view, "query_string": query, "display": title}
+    def filter_view(self, queryset: QuerySet[PriceRule], view: str) -> QuerySet[PriceRule]:
+        return queryset.filter(build_state_condition(view, timezone.now()))
 
 
 class StartFilter(DaysFilter):
@@ -55,10 +43,17 @@ class StartFilter(DaysFilter):
     field = "starts_at"
 
 
+class DiscountChangeList(PanelChangeList):
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list = list(self.result_list)
+        load_usage(self.result_list)
+
+
 class DiscountList(ShopOwnedAdmin[PriceRule]):
-    list_display = ("name", "codes_label", "terms", "state_label", "uses_label", "given", "starts", "ends")
+    list_display = ("name", "codes_label", "terms", "state_label", "uses_label", "amount_given", "starts", "ends")
     mobile_hide_labels = ("codes_label", "terms")
-    numeric_columns = ("uses_label", "given")
+    numeric_columns = ("uses_label", "amount_given")
     list_display_links = ("name",)
     list_filter = (ViewFilter, StartFilter)
     list_filter_submit = True
@@ -71,8 +66,8 @@ class DiscountList(ShopOwnedAdmin[PriceRule]):
     starts = attribute_column("starts_at", pgettext_lazy("discount", "Start"))
     ends = attribute_column("ends_at", pgettext_lazy("discount", "End"), empty_value="–")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[PriceRule]:
-        return annotate_usage(super().get_queryset(request))
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[DiscountChangeList]:
+        return DiscountChangeList
 
     @display(description=pgettext_lazy("discount", "Title"))
     def name(self, rule: PriceRule) -> str:
@@ -104,8 +99,13 @@ class DiscountList(ShopOwnedAdmin[PriceRule]):
         return _("{uses} of {limit}").format(uses=uses, limit=most)
 
     @display(description=gettext_lazy("Amount given"))
-    def given(self, rule: RuleWithUsage) -> str:
+    def amount_given(self, rule: RuleWithUsage) -> str:
         return formats.format_money(Decimal(str(rule.amount_given or 0)), get_current_shop().currency)
+
+    def palette_titles(self, rows: Sequence[PriceRule]) -> Mapping[int, str]:
+        """Return the titles, and load the codes that ``palette_details`` shows."""
+        load_usage(rows)
+        return super().palette_titles(rows)
 
     def palette_details(self, instance: PriceRule) -> Sequence[str]:
         return self.codes_label(cast("RuleWithUsage", instance)), describe_terms(instance)
@@ -116,9 +116,9 @@ class DiscountList(ShopOwnedAdmin[PriceRule]):
     def get_extra_search_querysets(
         self, request: HttpRequest, queryset: QuerySet[PriceRule], term: str, most: int
     ) -> Sequence[QuerySet[PriceRule]]:
-        """Search by the beginning of a code."""
+        """Search by the beginning of a code. A discount can have many codes, so more codes than discounts are read."""
         codes = DiscountCode.objects.filter(code_key__startswith=normalize_code(term)).order_by()
-        return [queryset.filter(in_materialized(codes.values("rule")[:most]))]
+        return [queryset.filter(in_materialized(codes.values("rule")[:_MAX_CODES]))]
 
 
 def format_time(moment: datetime | None) -> str:

@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from apps.core.admin.forms.error_display import format_field_error
+from apps.core.admin.forms.error_display import add_domain_errors, format_field_error
 from apps.core.admin.forms.idempotency import get_post_data
 from apps.core.admin.lists.paginator import BoundedPaginator
 from apps.core.admin.model_admin.extra_views import row_view
@@ -19,10 +19,11 @@ from apps.core.i18n import formats
 from apps.core.jobs.metrics import find_stall
 from apps.core.jobs.models import Job
 from apps.discounts.admin.changelist import DiscountList
-from apps.discounts.admin.forms import CodeForm, RandomCodesForm
+from apps.discounts.admin.code_forms import CodeForm, RandomCodesForm
 from apps.discounts.domain import batches, codes
 from apps.discounts.domain.discounts import create_random_codes
 from apps.discounts.domain.terms import normalize_code
+from apps.discounts.domain.usage import count_earlier_uses
 from apps.discounts.models import CodeBatch, DiscountUse, PriceRule
 
 VIEW, CHANGE, DELETE = (f"discounts.{verb}_pricerule" for verb in ("view", "change", "delete"))
@@ -62,7 +63,7 @@ class CodePages(DiscountList):
             try:
                 text = self._add_code(request, rule, single) if is_single else self._add_codes(request, rule, many)
             except DomainError as error:
-                form.add_domain_error(error)
+                add_domain_errors(form, error)
             else:
                 self.message_user(request, text, messages.SUCCESS)
                 return HttpResponseRedirect(self.url("codes", rule.pk))
@@ -103,6 +104,7 @@ class CodePages(DiscountList):
             original=rule,
             uses_page=page,
             uses=describe_uses(request, page.object_list),
+            earlier_uses=count_earlier_uses(rule),
         )
 
 
@@ -150,7 +152,8 @@ def get_batch_context(rule: PriceRule) -> Context:
             "refused_count": len(refused),
             "refused": [(result["code"], _format_result(result)) for result in refused[:_MAX_REFUSED]],
         }
-    job = Job.objects.filter(task=batches.TASK, arguments__batch_id=unfinished[0].pk).order_by("pk").first()
+    jobs = Job.objects.filter(state__in=("waiting", "running"), task=batches.TASK)
+    job = jobs.filter(arguments__batch_id=unfinished[0].pk).order_by("pk").first()
     return {
         "progress": {
             "progress_done": sum(row.imported_count + row.failed_count for row in rows),

@@ -39,6 +39,6 @@ class CustomerDiscountUsesInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[Disc
     @display(description=gettext_lazy("Order"))
     def order_link(self, use: DiscountUse) -> str:
         if use.order is None or not self.links_orders:
-            return use.order.name if use.order else "–"
+            return "–"
         url = reverse("admin:orders_order_change", args=[use.order_id])
         return format_html('<a href="{}">{}</a>', url, use.order.name)

@@ -20,6 +20,7 @@ from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context
 from apps.core.db.row_locks import refresh_for_update
 from apps.core.events.models import Event
+from apps.core.events.timelines import get_latest_events
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
 from apps.discounts.admin.changelist import format_time
@@ -30,7 +31,7 @@ from apps.discounts.admin.pickers import Picker, build_pickers, search
 from apps.discounts.domain import price_rules
 from apps.discounts.domain.codes import generate_code
 from apps.discounts.domain.discounts import create_discount
-from apps.discounts.domain.usage import RuleWithUsage
+from apps.discounts.domain.usage import RuleWithUsage, count_earlier_uses, load_usage
 from apps.discounts.models import DiscountCode, PriceRule
 
 ADD = "discounts.add_pricerule"
@@ -38,7 +39,7 @@ GENERATE, FIND, SAVE = "generate", "find", "save"
 _NOT_SEARCHED = gettext_lazy(
     "Nothing was saved yet, because a search field had text. Select from the matches, then save again."
 )
-_MAX_CODES, _MAX_USES, _MAX_EVENTS = 10, 10, 50
+_MAX_CODES, _MAX_USES, _MAX_EVENTS, _MAX_TITLES = 10, 10, 50, 10
 
 
 class DiscountChanged(DomainError):
@@ -80,7 +81,8 @@ class DiscountAdmin(CodePages):
         """Run a step of the form, or save the values. Steps keep all values that were entered."""
         data, step = request.POST, request.POST.get("step", SAVE)
         pickers = build_pickers(request, {}, data)
-        if step == SAVE and any(picker.is_open for picker in pickers.values()):
+        form = DiscountForm(data, rule, pickers, initial=get_initial(rule) if rule else None)
+        if step == SAVE and any(picker.is_open for picker in form.used_pickers.values()):
             self.message_user(request, _NOT_SEARCHED, messages.WARNING)
             step = FIND
         if step != SAVE:
@@ -90,8 +92,6 @@ class DiscountAdmin(CodePages):
             if step == GENERATE:
                 values["code"] = generate_code()
             return self._render_form(request, DiscountForm(None, rule, pickers, initial=values), rule, step=step)
-        initial = get_initial(rule) if rule else None
-        form = DiscountForm(data, rule, pickers, initial=initial)
         if form.is_valid():
             try:
                 saved = self._save(request, form, rule)
@@ -99,6 +99,7 @@ class DiscountAdmin(CodePages):
                 return self._render_conflict(request, form, cast("PriceRule", rule))
             except DomainError as error:
                 form.add_domain_error(error)
+                rule = self.get_row_or_404(request, str(rule.pk)) if rule else None
             else:
                 self.message_user(request, _("Discount {title} saved.").format(title=saved), messages.SUCCESS)
                 return HttpResponseRedirect(self.url("change", saved.pk))
@@ -154,11 +155,11 @@ class DiscountAdmin(CodePages):
     # --- the page of a discount ---
 
     def _get_rule_context(self, request: HttpRequest, rule: PriceRule) -> Context:
-        row = cast("RuleWithUsage", self.get_row_or_404(request, str(rule.pk)))
+        load_usage([rule])
+        row = cast("RuleWithUsage", rule)
         state, label = self.state_label(row)
-        uses = list(get_uses(row)[:_MAX_USES])
+        uses = list(get_uses(row)[: _MAX_USES + 1])
         return {
-            "original": row,
             "terms": describe_terms(row),
             "state": (STATE_KINDS[state], label),
             "period": _("{start} to {end}").format(start=format_time(row.starts_at), end=format_time(row.ends_at))
@@ -166,12 +167,13 @@ class DiscountAdmin(CodePages):
             else _("from {start}").format(start=format_time(row.starts_at)),
             "sums": [
                 (_("Uses"), self.uses_label(row)),
-                (_("Amount given"), self.given(row)),
+                (_("Amount given"), self.amount_given(row)),
             ],
             "codes": list(row.codes.order_by("-pk")[:_MAX_CODES]),
             "codes_count": row.codes_count or 0,
-            "uses": describe_uses(request, uses),
-            "has_more_uses": (row.uses_count or 0) > len(uses),
+            "uses": describe_uses(request, uses[:_MAX_USES]),
+            "has_more_uses": len(uses) > _MAX_USES,
+            "earlier_uses": count_earlier_uses(row),
             "can_end": state in {PriceRule.State.ACTIVE, PriceRule.State.USED_UP},
             "may_delete": has_permission(request, DELETE),
             "timeline": _get_timeline(request, row),
@@ -194,16 +196,22 @@ class DiscountAdmin(CodePages):
 
     @admin.action(description=gettext_lazy("End now"), permissions=["change"])
     def end_chosen(self, request: HttpRequest, queryset: QuerySet[PriceRule]) -> None:
-        """End the selected discounts. Either all of them end or none."""
+        """End the selected discounts. Discounts that cannot end do not affect the others."""
         by = self.event_kwargs(request)
         rules = list(PriceRule.objects.filter(pk__in=list(queryset.values_list("pk", flat=True))).order_by("pk"))
+        refused: dict[str, list[str]] = {}
         for rule in rules:
             try:
                 price_rules.end_price_rule(rule, **by)
             except DomainError as error:
-                raise DomainError(f"{rule}: {format_errors(error)}") from error
-        text = ngettext("{number} discount has ended.", "{number} discounts have ended.", len(rules))
-        self.message_user(request, text.format(number=formats.format_integer(len(rules))), messages.SUCCESS)
+                refused.setdefault(format_errors(error), []).append(str(rule))
+        for reason, titles in refused.items():
+            names = ", ".join([*titles[:_MAX_TITLES], *("…" for _title in titles[_MAX_TITLES:][:1])])
+            text = _("Not ended: {discounts}. {reason}").format(discounts=names, reason=reason)
+            self.message_user(request, text, messages.ERROR)
+        if number := len(rules) - sum(map(len, refused.values())):
+            text = ngettext("{number} discount has ended.", "{number} discounts have ended.", number)
+            self.message_user(request, text.format(number=formats.format_integer(number)), messages.SUCCESS)
 
 
 def _get_shown(pickers: Mapping[str, Picker], role: str) -> list[Picker]:
@@ -215,14 +223,10 @@ def _get_shown(pickers: Mapping[str, Picker], role: str) -> list[Picker]:
 def _get_timeline(request: HttpRequest, rule: PriceRule) -> list[DescribedEvent]:
     """Return the newest events of the rule and of its newest codes."""
     code_ids = list(rule.codes.order_by("-pk").values_list("pk", flat=True)[:_MAX_EVENTS])
-    subjects = ((PriceRule, [rule.pk]), (DiscountCode, code_ids))
+    of_codes = Event.rows().filter(subject_type=DiscountCode._meta.label_lower, subject_id__in=code_ids)
     events = [
-        event
-        for model, ids in subjects
-        for event in Event.rows()
-        .filter(subject_type=model._meta.label_lower, subject_id__in=ids)
-        .order_by("-id")
-        .defer("payload")[:_MAX_EVENTS]
+        *get_latest_events(rule, _MAX_EVENTS),
+        *of_codes.order_by("-id").defer("payload")[:_MAX_EVENTS],
     ]
     events.sort(key=lambda event: event.pk, reverse=True)
     return describe_events(request, events[:_MAX_EVENTS])

@@ -1,15 +1,13 @@
 """The discount codes of an order on the order page, with links to their discounts."""
 
-from decimal import Decimal
-
 from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
 from apps.core.i18n import formats
-from apps.discounts.domain.terms import find_codes, normalize_code
-from apps.discounts.domain.uses import get_codes_of_order
+from apps.discounts.domain.terms import find_codes
+from apps.discounts.domain.uses import get_amounts_of_codes, get_codes_of_order
 from apps.orders.admin.extension_points import OrderSection, order_sections
 from apps.orders.models import Order
 
@@ -18,7 +16,7 @@ def get_order_codes(request: HttpRequest, order: Order) -> Context | None:
     names = get_codes_of_order(order)
     if not names or not has_permission(request, "discounts.view_pricerule"):
         return None
-    amounts = {normalize_code(entry["code"]): Decimal(entry["amount"]) for entry in order.discount_codes}
+    amounts = get_amounts_of_codes(order)
     rows = [
         {
             "code": row.code,

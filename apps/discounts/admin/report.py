@@ -18,7 +18,8 @@ from apps.core.admin.staff_request import Context
 from apps.core.i18n import formats
 from apps.core.money import ZERO, format_decimal
 from apps.discounts.domain import discount_report
-from apps.discounts.domain.discount_report import Discount, Given
+from apps.discounts.domain.discount_report import Discount, DiscountTotals
+from apps.orders.domain.sales_report import get_sales_by_day
 from apps.refunds.admin.report_pages import REPORT, RefundReportForm, ReportPage, format_period
 from apps.refunds.domain.refund_report import RefundReportRange
 
@@ -49,7 +50,7 @@ _TABLES = {
         (gettext_noop("Period"), gettext_noop("Code or reason"), _KIND, *_COUNTS, *_AMOUNTS),
     ),
 }
-_Detail = tuple[date, Discount, Given]
+_Detail = tuple[date, Discount, DiscountTotals]
 
 
 class _Formats(NamedTuple):
@@ -76,20 +77,21 @@ class DiscountReport(ReportPage):
     no_rows = gettext_lazy("No discounts in this period.")
 
     def build_context(self, span: RefundReportRange, currency: str) -> Context:
-        discounts = discount_report.get_discounts(span)
-        periods = list(reversed(discount_report.get_discounts_by_period(span)))
-        details = list(reversed(discount_report.get_discounts_by_period_and_name(span)))
+        sales = get_sales_by_day(span)
+        discounts = discount_report.get_discounts(span, sales)
+        periods = list(reversed(discount_report.get_discounts_by_period(span, sales)))
+        details = list(reversed(discount_report.get_discounts_by_period_and_name(span, sales)))
 
-        def format_discount(row: tuple[Discount, Given]) -> Sequence[object]:
-            return *_format_name(row[0]), *_format_given(row[1], currency, _PAGE)
+        def format_discount(row: tuple[Discount, DiscountTotals]) -> Sequence[object]:
+            return *_format_name(row[0]), *_format_totals(row[1], currency, _PAGE)
 
         def format_detail(row: _Detail) -> Sequence[object]:
             kind = _("Discount code") if row[1].has_code else _format_name(row[1])[-1]
             name = _format_name(row[1])[0]
-            return format_period(row[0], span), name, kind, *_format_given(row[2], currency, _PAGE)
+            return format_period(row[0], span), name, kind, *_format_totals(row[2], currency, _PAGE)
 
         return {
-            "total": formats.format_money(sum((given.amount for _discount, given in discounts), ZERO), currency),
+            "total": formats.format_money(sum((totals.amount for _discount, totals in discounts), ZERO), currency),
             "other_orders": discount_report.count_other_currencies(span),
             "tables": [
                 build_table(
@@ -136,18 +138,19 @@ discount_report_page = DiscountReport()
 
 
 def _iter_file_rows(name: str, span: RefundReportRange, currency: str) -> Iterable[Sequence[object]]:
+    sales = get_sales_by_day(span)
     if name == "periods":
-        for period, given in discount_report.get_discounts_by_period(span):
-            yield period.isoformat(), *_format_period(given, currency, _FILE)
+        for period, totals in discount_report.get_discounts_by_period(span, sales):
+            yield period.isoformat(), *_format_period(totals, currency, _FILE)
     elif name == "details":
-        for period, discount, given in discount_report.get_discounts_by_period_and_name(span):
-            cells = _format_given(given, currency, _FILE)
+        for period, discount, totals in discount_report.get_discounts_by_period_and_name(span, sales):
+            cells = _format_totals(totals, currency, _FILE)
             yield period.isoformat(), discount.name, discount.kind, *cells
     else:
-        for discount, given in discount_report.get_discounts(span):
+        for discount, totals in discount_report.get_discounts(span, sales):
             if discount.has_code == (name == "codes"):
                 names = (discount.name,) if discount.has_code else (discount.name, discount.kind)
-                yield *names, *_format_given(given, currency, _FILE)
+                yield *names, *_format_totals(totals, currency, _FILE)
 
 
 def _format_name(discount: Discount) -> tuple[object, ...]:
@@ -157,17 +160,17 @@ def _format_name(discount: Discount) -> tuple[object, ...]:
     return discount.name or _("No reason given"), _KINDS.get(discount.kind, discount.kind)
 
 
-def _format_given(given: Given, currency: str, by: _Formats) -> tuple[object, ...]:
-    return given.orders, given.customers, by.amount(given.amount, currency), _format_share(given, by)
+def _format_totals(totals: DiscountTotals, currency: str, by: _Formats) -> tuple[object, ...]:
+    return totals.orders, totals.customers, by.amount(totals.amount, currency), _format_share(totals, by)
 
 
-def _format_period(given: Given, currency: str, by: _Formats) -> tuple[object, ...]:
-    parts = (given.with_code, given.amount - given.with_code, given.amount)
-    return given.orders, given.customers, *(by.amount(part, currency) for part in parts), _format_share(given, by)
+def _format_period(totals: DiscountTotals, currency: str, by: _Formats) -> tuple[object, ...]:
+    parts = (totals.with_code, totals.amount - totals.with_code, totals.amount)
+    return totals.orders, totals.customers, *(by.amount(part, currency) for part in parts), _format_share(totals, by)
 
 
-def _format_share(given: Given, by: _Formats) -> str:
-    return by.number(f"{given.share:.1f}")
+def _format_share(totals: DiscountTotals, by: _Formats) -> str:
+    return by.number(f"{totals.share:.1f}")
 
 
 def _render_page(request: HttpRequest) -> HttpResponse:

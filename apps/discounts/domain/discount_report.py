@@ -8,20 +8,23 @@ The database adds up the discounts, because a period may have millions of orders
 for which each database has its own SQL.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.db import connection
 from django.db.models import DateField, F, Q, QuerySet, Value
 
 from apps.core.money import ZERO, get_decimal_places
 from apps.core.tenancy.scope import get_current_shop
-from apps.orders.domain.sales_report import get_sales_by_day
+from apps.orders.domain.sales_report import DaySales
 from apps.orders.models import LineItem, Order, ShippingLine
 from apps.refunds.domain.refund_report import STEPS, RefundReportRange
+
+# The result of ``sales_report.get_sales_by_day`` for the range of the report.
+SalesByDay: TypeAlias = Mapping[date, DaySales]
 
 CODE = "discount_code"
 # The title of discounts without a title (``apps.orders.domain.pricing``).
@@ -88,7 +91,7 @@ class Discount:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class DiscountTotals:
     """The discounts in a row of the report. ``sales`` are all sales of the row's period.
 
     ``customers`` counts each customer once. Orders without a customer are not counted there.
@@ -108,34 +111,39 @@ class Given:
         return self.amount * 100 / before if before else ZERO
 
 
-def get_discounts(span: RefundReportRange) -> list[tuple[Discount, Given]]:
+def get_discounts(span: RefundReportRange, sales_by_day: SalesByDay) -> list[tuple[Discount, DiscountTotals]]:
     """Return what each code or reason gave in the whole range, largest amount first."""
-    sums = [(Discount(kind, _clean(kind, name)), values) for (kind, name), values in _read_sums(span, _DISCOUNT)]
+    sums = [
+        (Discount(kind, _remove_default_title(kind, name)), values)
+        for (kind, name), values in _read_sums(span, _DISCOUNT)
+    ]
     total = sum((values.amount for _discount, values in sums), ZERO)
-    sales = sum((day.amount for day in get_sales_by_day(span).values()), ZERO)
-    rows = [(discount, _complete(values, sales, total)) for discount, values in sums]
+    sales = sum((day.amount for day in sales_by_day.values()), ZERO)
+    rows = [(discount, _add_sales(values, sales, total)) for discount, values in sums]
     return sorted(rows, key=lambda row: (-row[1].amount, row[0]))
 
 
-def get_discounts_by_period(span: RefundReportRange) -> list[tuple[date, Given]]:
+def get_discounts_by_period(span: RefundReportRange, sales_by_day: SalesByDay) -> list[tuple[date, DiscountTotals]]:
     """Return the discounts of each period that has any, earliest first."""
-    sales = _get_sales_by_period(span)
+    sales = _group_by_period(span, sales_by_day)
     rows = [(_parse_day(period), values) for (period,), values in _read_sums(span, _PERIOD)]
-    completed = [(period, _complete(values, sales.get(period, ZERO), values.amount)) for period, values in rows]
+    completed = [(period, _add_sales(values, sales.get(period, ZERO), values.amount)) for period, values in rows]
     return sorted(completed, key=lambda row: row[0])
 
 
-def get_discounts_by_period_and_name(span: RefundReportRange) -> list[tuple[date, Discount, Given]]:
+def get_discounts_by_period_and_name(
+    span: RefundReportRange, sales_by_day: SalesByDay
+) -> list[tuple[date, Discount, DiscountTotals]]:
     """Return what each code or reason gave in each period, earliest first."""
-    sales = _get_sales_by_period(span)
+    sales = _group_by_period(span, sales_by_day)
     totals: dict[date, Decimal] = {}
     rows = []
     for (period, kind, name), values in _read_sums(span, _PERIOD, _DISCOUNT):
         day = _parse_day(period)
         totals[day] = totals.get(day, ZERO) + values.amount
-        rows.append((day, Discount(kind, _clean(kind, name)), values))
+        rows.append((day, Discount(kind, _remove_default_title(kind, name)), values))
     completed = [
-        (day, discount, _complete(values, sales.get(day, ZERO), totals[day])) for day, discount, values in rows
+        (day, discount, _add_sales(values, sales.get(day, ZERO), totals[day])) for day, discount, values in rows
     ]
     return sorted(completed, key=lambda row: (row[0], -row[2].amount, row[1]))
 
@@ -155,17 +163,17 @@ class _Sums:
     with_code: Decimal
 
 
-def _complete(values: _Sums, sales: Decimal, all_discounts: Decimal) -> Given:
-    return Given(values.orders, values.customers, values.amount, values.with_code, sales, all_discounts)
+def _add_sales(values: _Sums, sales: Decimal, all_discounts: Decimal) -> DiscountTotals:
+    return DiscountTotals(values.orders, values.customers, values.amount, values.with_code, sales, all_discounts)
 
 
-def _clean(kind: str, name: str) -> str:
+def _remove_default_title(kind: str, name: str) -> str:
     return "" if kind != CODE and name == _NO_TITLE else name
 
 
-def _get_sales_by_period(span: RefundReportRange) -> dict[date, Decimal]:
+def _group_by_period(span: RefundReportRange, sales_by_day: SalesByDay) -> dict[date, Decimal]:
     sales: dict[date, Decimal] = {}
-    for day, values in get_sales_by_day(span).items():
+    for day, values in sales_by_day.items():
         period = span.get_period_start(day)
         sales[period] = sales.get(period, ZERO) + values.amount
     return sales

@@ -161,7 +161,10 @@ def _split(attrs: ReadOnlyAttrs) -> tuple[Attrs, dict[str, list[int]]]:
 def _check(rule: PriceRule, ids: Ids, changed: set[str]) -> None:
     errors: Errors = {}
     found = chain(
-        _find_limit_errors(rule), _find_value_errors(rule), _find_ratio_errors(rule, ids), _find_item_errors(rule, ids)
+        _find_limit_errors(rule),
+        _find_value_errors(rule),
+        _find_ratio_errors(rule, ids, changed),
+        _find_item_errors(rule, ids),
     )
     for name, message in found:
         errors.setdefault(name, [message])
@@ -219,6 +222,7 @@ def _find_limit_errors(rule: PriceRule) -> Iterator[tuple[str, str]]:
 
 
 _RATIO = "prerequisite_to_entitlement_quantity_ratio"
+_RATIO_COLUMNS = ("prerequisite_quantity_ratio", "prerequisite_amount", "entitled_quantity_ratio")
 _REST_NAMES = {
     "prerequisite_subtotal": "prerequisite_subtotal_range",
     "prerequisite_shipping_price": "prerequisite_shipping_price_range",
@@ -230,7 +234,7 @@ def _is_amount(amount: Decimal, currency: str) -> bool:
     return 0 <= amount < MAX_AMOUNT and has_valid_precision(amount, currency)
 
 
-def _find_ratio_errors(rule: PriceRule, ids: Ids) -> Iterator[tuple[str, str]]:
+def _find_ratio_errors(rule: PriceRule, ids: Ids, changed: set[str]) -> Iterator[tuple[str, str]]:
     """Yield the errors of "buy X, get Y"."""
     has_items = any(ids.get(name) for name in _PREREQUISITE_ITEMS)
     needs = (rule.prerequisite_quantity_ratio, rule.prerequisite_amount)
@@ -246,7 +250,8 @@ def _find_ratio_errors(rule: PriceRule, ids: Ids) -> Iterator[tuple[str, str]]:
         yield _RATIO, _NEEDS_ENTITLED
     elif rule.allocation_method != PriceRule.AllocationMethod.EACH:
         yield _RATIO, _NEEDS_EACH
-    elif not has_items:
+    elif not has_items and changed & {*_PREREQUISITE_ITEMS, *_RATIO_COLUMNS}:
+        # As in ``_find_list_errors``, deleted items may leave the lists empty.
         yield "prerequisite_product_ids", BLANK
 
 

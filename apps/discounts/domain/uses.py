@@ -41,7 +41,7 @@ def record_uses(order: Order, codes: Sequence[str], *, enforce: bool, at: dateti
         raise _refuse(unknown[0], refusals.UNKNOWN)
     if not rows:
         return []
-    amounts = _get_amounts(order)
+    amounts = get_amounts_of_codes(order)
     recorded = set(DiscountUse.objects.filter(order=order, code__in=rows.values()).values_list("code_id", flat=True))
     if enforce:
         for row in rows.values():
@@ -87,7 +87,7 @@ def get_codes_of_order(order: Order) -> list[str]:
     return list(dict.fromkeys(code for entry in entries if (code := entry.get("code") or "")))
 
 
-def _get_amounts(order: Order) -> dict[str, Decimal]:
+def get_amounts_of_codes(order: Order) -> dict[str, Decimal]:
     """Return the discounts of an order's codes by normalized code, in the order's currency."""
     amounts: dict[str, Decimal] = {}
     for entry in order.discount_codes:
