@@ -193,6 +193,7 @@ def test_grid_cells_are_visible_on_a_phone(
 
     page = window.go("catalog_product_change", product.pk)
 
+    page.locator("[data-column-groups] button[value=stock]").click()
     switch = page.locator("[data-cell=tracked]").first.bounding_box()
     assert switch is not None
     assert (switch["width"], switch["height"]) == (32, 20)
@@ -256,7 +257,7 @@ def test_a_file_is_mapped_previewed_and_imported_with_reasons_for_failed_rows(wi
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate(BROKEN) == []
     refused = page.get_by_role("region", name="Rows with errors").get_by_role("row").nth(1)
-    expect(refused).to_contain_text("Variant 1: Price is invalid: 'cheap'.")
+    expect(refused).to_contain_text("Variant 1: Column “Variant Price” is invalid: 'cheap'.")
     assert list(Product.objects.values_list("title", "vendor")) == [("Mug", "Old")]
     barriers += window.barriers()
     page.set_viewport_size({"width": 390, "height": 844})
@@ -266,12 +267,14 @@ def test_a_file_is_mapped_previewed_and_imported_with_reasons_for_failed_rows(wi
     run_jobs()
 
     expect(page.get_by_role("heading", name="Status")).to_be_visible()
-    expect(page.get_by_role("region", name="Rows with errors")).to_contain_text("Variant 1: Price is invalid: 'cheap'.")
+    expect(page.get_by_role("region", name="Rows with errors")).to_contain_text(
+        "Variant 1: Column “Variant Price” is invalid: 'cheap'."
+    )
     with page.expect_download() as download:
         page.get_by_role("link", name="Download report").click()
     report_rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
     assert [(row["line"], row["fate"]) for row in report_rows] == [("2", "changed"), ("4", "failed"), ("5", "new")]
-    assert report_rows[1]["reason"] == "variant 1: price is invalid: 'cheap'"
+    assert report_rows[1]["reason"] == "Variant 1: Column “Variant Price” is invalid: 'cheap'."
     assert set(Product.objects.values_list("title", "vendor")) == {("Mug", MAKER), ("Plate", "Clay")}
     prices = Variant.objects.order_by("pk").values_list("price", flat=True)
     assert [f"{price:.2f}" for price in prices] == ["12.50", "22.50", "9.90"]
