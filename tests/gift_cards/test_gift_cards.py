@@ -294,7 +294,7 @@ def test_a_recipient_needs_an_email_address(api: ApiClient) -> None:
     assert get_errors(response) == {"recipient_id": ["must be a customer with an email address"]}
 
 
-def test_data_about_the_owner_of_a_card_is_not_data_of_its_recipient(api: ApiClient, shop: Shop) -> None:
+def test_the_data_of_a_recipient_omits_the_data_of_the_owner(api: ApiClient, shop: Shop) -> None:
     owner, recipient = make_customer(email="bo@example.com"), make_customer(email="ada@example.com")
     create(api, customer_id=owner.pk, recipient_id=recipient.pk, message="Dear Ada", note="Bo paid in cash")
 

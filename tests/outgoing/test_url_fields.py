@@ -15,6 +15,8 @@ from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.fulfillment.domain.services import polling
 from apps.fulfillment.models import FulfillmentService, Pull, PullAttempt
+from apps.store_imports.domain.errors import SourceUnreadable
+from apps.store_imports.domain.source_client import SourceClient, normalize_source_url
 from tests.outgoing.test_ssrf_guard import PRIVATE_HOSTS
 from tests.support.api_client import ApiClient, Response
 from tests.support.factories import ScriptTagFactory
@@ -103,6 +105,16 @@ def try_pull_in_worker(api: ApiClient, shop: Shop) -> Try:
     return attempt
 
 
+def try_store_import(api: ApiClient, shop: Shop) -> Try:
+    def attempt(src: str) -> str:
+        client = SourceClient(normalize_source_url(src), "token", "platform", "2026-10")
+        with shop_scope(shop), pytest.raises(SourceUnreadable) as error_info:
+            client.get("shop.json")
+        return str(error_info.value).replace(client.url, "")
+
+    return attempt
+
+
 # For each module that fetches URLs, the ways to its fields.
 WAYS: dict[str, dict[str, Way]] = {
     "core/media/uploads.py": {
@@ -128,6 +140,7 @@ WAYS: dict[str, dict[str, Way]] = {
         ),
         "pull in worker": try_pull_in_worker,
     },
+    "store_imports/domain/source_client.py": {"store import": try_store_import},
     # This app only calls the installation that it was started for.
     "demo/warehouse/api_client.py": {},
 }
