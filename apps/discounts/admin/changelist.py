@@ -1,7 +1,6 @@
 """The list of discounts: columns, filters and search."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
 from typing import cast
 
@@ -119,7 +118,3 @@ class DiscountList(ShopOwnedAdmin[PriceRule]):
         """Search by the beginning of a code. A discount can have many codes, so more codes than discounts are read."""
         codes = DiscountCode.objects.filter(code_key__startswith=normalize_code(term)).order_by()
         return [queryset.filter(in_materialized(codes.values("rule")[:_MAX_CODES]))]
-
-
-def format_time(moment: datetime | None) -> str:
-    return formats.format_date(moment, "j M Y, H:i") if moment else "–"

@@ -152,7 +152,7 @@ def get_batch_context(rule: PriceRule) -> Context:
             "refused_count": len(refused),
             "refused": [(result["code"], _format_result(result)) for result in refused[:_MAX_REFUSED]],
         }
-    jobs = Job.objects.filter(state__in=("waiting", "running"), task=batches.TASK)
+    jobs = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING), task=batches.TASK)
     job = jobs.filter(arguments__batch_id=unfinished[0].pk).order_by("pk").first()
     return {
         "progress": {

@@ -1,6 +1,7 @@
 """The panel pages of discounts: the form, the page of a discount, and the actions of the list."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, cast
 
 from django.contrib import admin, messages
@@ -23,7 +24,6 @@ from apps.core.events.models import Event
 from apps.core.events.timelines import get_latest_events
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
-from apps.discounts.admin.changelist import format_time
 from apps.discounts.admin.code_pages import CHANGE, DELETE, VIEW, CodePages, describe_uses, get_batch_context, get_uses
 from apps.discounts.admin.descriptions import STATE_KINDS, describe_terms
 from apps.discounts.admin.forms import DiscountForm, get_initial
@@ -162,9 +162,9 @@ class DiscountAdmin(CodePages):
         return {
             "terms": describe_terms(row),
             "state": (STATE_KINDS[state], label),
-            "period": _("{start} to {end}").format(start=format_time(row.starts_at), end=format_time(row.ends_at))
+            "period": _("{start} to {end}").format(start=_format_time(row.starts_at), end=_format_time(row.ends_at))
             if row.ends_at
-            else _("from {start}").format(start=format_time(row.starts_at)),
+            else _("from {start}").format(start=_format_time(row.starts_at)),
             "sums": [
                 (_("Uses"), self.uses_label(row)),
                 (_("Amount given"), self.amount_given(row)),
@@ -218,6 +218,10 @@ def _get_shown(pickers: Mapping[str, Picker], role: str) -> list[Picker]:
     """Return the pickers for items. Variants are only shown if an app has chosen some."""
     names = (f"{role}_{kind}_ids" for kind in ("product", "collection", "variant"))
     return [picker for name in names if (picker := pickers[name]).can_search or picker.chosen]
+
+
+def _format_time(moment: datetime) -> str:
+    return formats.format_date(moment, "j M Y, H:i")
 
 
 def _get_timeline(request: HttpRequest, rule: PriceRule) -> list[DescribedEvent]:

@@ -30,7 +30,3 @@ def build_state_condition(state: str, at: datetime) -> Q:
 def get_state(rule: PriceRule, at: datetime, *, is_used_up: bool) -> PriceRule.State:
     state = rule.get_state(at)
     return State.USED_UP if state == State.ACTIVE and is_used_up else state
-
-
-def is_used_up(rule: PriceRule) -> bool:
-    return PriceRule.objects.filter(build_used_up_condition(), pk=rule.pk).exists()

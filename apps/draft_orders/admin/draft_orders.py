@@ -123,7 +123,7 @@ class DraftOrderAdmin(DraftOrderList):
             if step == gift_card.STEP or (
                 step == "find" and card.code and not (state.items.term or state.customers.term)
             ):
-                state.current = card.steps
+                state.current = gift_card.CodeSteps(data)
                 card.check_code(at=timezone.now())
         elif card.errors:
             state.errors += card.errors

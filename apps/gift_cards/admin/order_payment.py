@@ -16,7 +16,7 @@ from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
 from apps.core.money import ZERO, format_decimal
 from apps.gift_cards.admin.code_entry import EnteredCard, enter_code, read_token, show_card
-from apps.gift_cards.domain.code_payments import CodeRefused, check_can_pay, get_order_due, pay_order
+from apps.gift_cards.domain.code_payments import CodeRefused, check_can_pay, get_order_due, may_need_payment, pay_order
 from apps.orders.admin.extension_points import OrderAction, action_sources
 from apps.orders.models import Order
 
@@ -25,8 +25,7 @@ PERMISSION = "orders.change_order"
 
 @action_sources.register("gift cards")
 def get_payment_actions(request: HttpRequest, order: Order) -> Iterator[OrderAction]:
-    is_due = order.outstanding > 0 and order.financial_status != Order.FinancialStatus.AUTHORIZED
-    if is_due and order.cancelled_at is None and has_permission(request, PERMISSION):
+    if may_need_payment(order) and has_permission(request, PERMISSION):
         url = reverse("admin:gift_cards_giftcard_pay", args=[order.pk])
         yield OrderAction(_("Pay with gift card…"), url, order=15)
 

@@ -49,9 +49,15 @@ def check_can_pay(card: GiftCard, currency: str, *, at: datetime) -> None:
         raise CodeRefused(_("This gift card has no balance left."))
 
 
+def may_need_payment(order: Order) -> bool:
+    """Return True if an amount is due that no authorization covers. Pending payments are not read."""
+    is_authorized = order.financial_status == Order.FinancialStatus.AUTHORIZED
+    return order.outstanding > ZERO and order.cancelled_at is None and not is_authorized
+
+
 def get_order_due(order: Order) -> Decimal:
     """Return how much of an order a gift card can pay, in the order's currency."""
-    return ZERO if order.cancelled_at else get_payable_amount(order, get_transactions(order), order.currency)
+    return get_payable_amount(order, get_transactions(order), order.currency) if may_need_payment(order) else ZERO
 
 
 def pay_order(order: Order, card: GiftCard, amount: Decimal, *, actor: str, at: datetime) -> Transaction:

@@ -6,7 +6,7 @@ from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.domain.source_client import SourceObject
 
 # What an import leaves out, with the reason. docs/moving-a-store.md explains what to do.
-LIMITS = (
+NOT_IMPORTED = (
     ("passwords of customers", "the API does not return them. Customers set a new password"),
     ("codes of gift cards", "the API only returns the last characters"),
     ("card data and payment settings", "the API does not return them"),

@@ -1,5 +1,6 @@
 """Import pages and redirects of the online store, through the imports of their files."""
 
+from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -27,12 +28,12 @@ class _FileRowStream(Stream):
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         return source.client.get_page(f"{self.name}.json", self.name, since_id=position, limit=PAGE_SIZE)
 
+    @abstractmethod
     def build_body(self, row: SourceObject, handle: str | None) -> SourceObject:
         """Return an object with the members that the import of the file reads.
 
         ``handle`` is the handle of an object that was imported before.
         """
-        raise NotImplementedError
 
     def get_handles(self, known: Collection[int]) -> Mapping[int, str]:
         """Return the handles of the given objects of this shop, if they have handles."""

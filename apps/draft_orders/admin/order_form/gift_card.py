@@ -1,7 +1,7 @@
 """The gift card on the page that creates an order. Its code is entered first, and the new order is paid with it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
@@ -34,13 +34,9 @@ class CodeSteps(Steps):
 
 @dataclass(slots=True)
 class GiftCardEntry:
-    """The card that was entered, or the text in the field and the errors of the field.
-
-    ``steps`` move the focus to the field.
-    """
+    """The card that was entered, or the text in the field and the errors of the field."""
 
     request: HttpRequest
-    steps: Steps = field(default_factory=lambda: CodeSteps(QueryDict()))
     code: str = ""
     entered: EnteredCard | None = None
     errors: Sequence[str] = ()

@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from apps.core.exceptions import DomainError
-from apps.core.tenancy.models import Shop
+from apps.core.management.target_shop import get_target_shop
 from apps.core.tenancy.scope import shop_scope
 from apps.imports_exports.domain import dry_run, imports, runner
 from apps.imports_exports.domain.csv_reader import UnreadableFile
@@ -43,7 +43,7 @@ class Command(BaseCommand):
             parser.add_argument(name, action="store_true", help=text)
 
     def handle(self, *args: object, **options: Any) -> None:
-        shop = _get_shop(options["shop"])
+        shop = get_target_shop(options["shop"])
         path: Path = options["file"]
         if not path.is_file():
             raise CommandError(f"File not found: {path}")
@@ -120,16 +120,6 @@ class Command(BaseCommand):
             if number % PROGRESS_EVERY == 0 and sys.stderr.isatty():
                 self.stderr.write(f"{number} rows …", ending="\r")
         return counts
-
-
-def _get_shop(domain: str | None) -> Shop:
-    shops = Shop.objects.filter(domain=domain.lower()) if domain else Shop.objects.all()
-    matches = list(shops[:2])
-    if not matches:
-        raise CommandError(f"No shop has the domain {domain}." if domain else "There are no shops yet.")
-    if len(matches) > 1:
-        raise CommandError("There are several shops. Choose a shop with --shop.")
-    return matches[0]
 
 
 def _save_upload(file: IO[bytes], path: Path, encoding: str) -> Import:

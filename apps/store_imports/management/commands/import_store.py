@@ -11,18 +11,16 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.core.exceptions import DomainError
+from apps.core.management.target_shop import get_target_shop
 from apps.core.rest.versions import get_latest_version
-from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
-from apps.store_imports.domain.report import LIMITS, compare_settings
+from apps.store_imports.domain.report import NOT_IMPORTED, compare_settings
 from apps.store_imports.domain.runner import get_or_create_import, run_store_import
 from apps.store_imports.domain.source_client import ObjectGone, SourceClient, SourceObject, normalize_source_url
 from apps.store_imports.models import ImportProblem, StoreImport, StreamState
 
 TOKEN_VARIABLE = "SOURCE_ACCESS_TOKEN"  # noqa: S105 - a name
 MAX_SHOWN_NOTES = 100
-
-
 # The characters of an access token, and of a word in the name of a header.
 _VISIBLE_ASCII = re.compile(r"[!-~]+")
 _HEADER_WORD = re.compile(r"[A-Za-z0-9-]+")
@@ -46,7 +44,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         """Import the store. Exit with code 1 if objects could not be imported."""
-        shop = _get_target_shop(options["shop"])
+        shop = get_target_shop(options["shop"])
         token = (options["token"] or os.environ.get(TOKEN_VARIABLE, "")).strip()
         if not token:
             raise CommandError(f"Pass the access token of the store with --token or {TOKEN_VARIABLE}.")
@@ -94,15 +92,5 @@ class Command(BaseCommand):
         for name, theirs, ours in compare_settings(source_shop):
             self.stdout.write(f"setting {name}: {theirs!r} in the store, {ours!r} in this shop")
         self.stdout.write("Not imported:")
-        for what, reason in LIMITS:
+        for what, reason in NOT_IMPORTED:
             self.stdout.write(f"  {what}: {reason}")
-
-
-def _get_target_shop(domain: str | None) -> Shop:
-    shops = Shop.objects.filter(domain=domain.lower()) if domain else Shop.objects.all()
-    matches = list(shops[:2])
-    if not matches:
-        raise CommandError(f"No shop has the domain {domain}." if domain else "There are no shops yet.")
-    if len(matches) > 1:
-        raise CommandError("There are several shops. Choose a shop with --shop.")
-    return matches[0]
