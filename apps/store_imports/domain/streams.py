@@ -55,7 +55,8 @@ class ObjectResult:
 class Source:
     """The store to read: its client, its ``shop`` object, and the map of ids.
 
-    ``keep_alive`` extends the lease during long work. ``at`` is the time of the run.
+    ``keep_alive`` extends the lease during long work. ``at`` is the time of the run. If ``changed_since`` is given,
+    only objects that have changed since then must be read.
     """
 
     client: SourceClient
@@ -63,6 +64,12 @@ class Source:
     ids: IdMap
     at: datetime
     keep_alive: Callable[[], None]
+    changed_since: datetime | None = None
+
+    @property
+    def change_filter(self) -> dict[str, str]:
+        """The filter of a list for objects that have changed. Lists of the API that have no such filter ignore it."""
+        return {} if self.changed_since is None else {"updated_at_min": self.changed_since.isoformat()}
 
 
 class Stream(ABC):
