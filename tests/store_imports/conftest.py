@@ -89,9 +89,9 @@ class StoreImporter:
     def get_arguments(self) -> list[str]:
         return [self.url, "--token", self.source.token, "--shop", self.shop.domain, "--brand", "shopify"]
 
-    def run(self) -> str:
+    def run(self, *options: str) -> str:
         self.output = StringIO()
-        call_command("import_store", *self.get_arguments(), stdout=self.output)
+        call_command("import_store", *self.get_arguments(), *options, stdout=self.output)
         return self.output.getvalue()
 
 

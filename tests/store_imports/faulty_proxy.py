@@ -2,26 +2,33 @@
 
 import http.client
 import json
+import re
 import threading
+import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tests.support.types import JsonObject
 
 OK, LIMITED, BROKEN, CUT, REORDERED, HELD = "ok", "429", "503", "cut", "reordered", "held"
+_UPDATED_AT = re.compile(rb'("updated_at": ?")([^"]{19,40})"')
 _FORWARDED = ("Content-Type", "Link", "X-Shopify-Shop-Api-Call-Limit")
 
 
 class FaultyProxy:
     """Forwards GET requests to a local port. ``choose_fault`` returns the fault of each request by its number.
 
-    ``edit`` changes the JSON of successful responses, given the path.
+    ``edit`` changes the JSON of successful responses, given the path. The clock of the store differs from that of this
+    machine by ``skew``: in the header ``Date``, in times of change, and in filters by them.
     """
 
     def __init__(self, target_port: int) -> None:
         self.choose_fault: Callable[[int], str] = lambda number: OK
         self.edit: Callable[[str, JsonObject], None] | None = None
+        self.skew = timedelta()
         self.paths: list[str] = []
         self.is_holding = threading.Event()
         self._released = threading.Event()
@@ -43,7 +50,7 @@ class FaultyProxy:
                     return
                 upstream = http.client.HTTPConnection("127.0.0.1", target_port, timeout=60)
                 headers = {name: value for name, value in self.headers.items() if name.startswith(("X-", "Accept"))}
-                upstream.request("GET", self.path, headers=headers)
+                upstream.request("GET", _shift_filter(self.path, -proxy.skew), headers=headers)
                 response = upstream.getresponse()
                 body = response.read()
                 upstream.close()
@@ -53,6 +60,7 @@ class FaultyProxy:
                     data = json.loads(body)
                     proxy.edit(self.path, data)
                     body = json.dumps(data).encode()
+                body = _UPDATED_AT.sub(lambda match: _shift_time(match, proxy.skew), body)
                 self.send_response(response.status)
                 for name in _FORWARDED:
                     if value := response.getheader(name):
@@ -60,6 +68,9 @@ class FaultyProxy:
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body[: len(body) // 2] if fault == CUT else body)
+
+            def date_time_string(self, timestamp: float | None = None) -> str:
+                return super().date_time_string(time.time() + proxy.skew.total_seconds())
 
             def log_message(self, *_: object) -> None:
                 """Log nothing."""
@@ -77,6 +88,19 @@ class FaultyProxy:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(10)
+
+
+def _shift_time(match: "re.Match[bytes]", skew: timedelta) -> bytes:
+    return match[1] + (datetime.fromisoformat(match[2].decode()) + skew).isoformat().encode() + b'"'
+
+
+def _shift_filter(path: str, skew: timedelta) -> str:
+    """Shift the time in the filter ``updated_at_min`` of a request."""
+    parts = urlsplit(path)
+    query = dict(parse_qsl(parts.query))
+    if "updated_at_min" in query:
+        query["updated_at_min"] = (datetime.fromisoformat(query["updated_at_min"]) + skew).isoformat()
+    return parts._replace(query=urlencode(query)).geturl()
 
 
 def _reverse_lists(body: bytes) -> bytes:

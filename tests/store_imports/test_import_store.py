@@ -334,7 +334,7 @@ def test_an_erased_customer_stays_erased(importer: StoreImporter, settings: Sett
 def test_two_imports_of_one_store_do_not_run_at_the_same_time(importer: StoreImporter) -> None:
     with shop_scope(importer.shop):
         store_import = runner.get_or_create_import(importer.url)
-        with runner._claim_import(store_import), pytest.raises(CommandError, match="Another process is importing"):
+        with runner.claim_import(store_import), pytest.raises(CommandError, match="Another process is importing"):
             importer.run()
 
     assert importer.run()

@@ -1,5 +1,7 @@
 """The errors that end a store import. What was imported before is kept."""
 
+from datetime import datetime
+
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_message, define_text
 
@@ -14,8 +16,25 @@ OTHER_CURRENCY = define_message(
 )
 
 
+ENDED = define_message(
+    "store_imports.ended",
+    "The import of this store ended on {date}, so that it does not overwrite this shop. To import again, add --reopen.",
+)
+
+
 class SourceUnreadable(DomainError):
     """Raised when the store can't be read. The message says what to do."""
+
+
+class SourceUnreachable(SourceUnreadable):
+    """Raised when all attempts to reach the store have failed."""
+
+
+class StoreImportEnded(DomainError):
+    """Raised when the import was ended by a final pass."""
+
+    def __init__(self, ended_at: datetime) -> None:
+        super().__init__(ENDED(date=ended_at.date().isoformat()))
 
 
 class StoreImportBusy(DomainError):

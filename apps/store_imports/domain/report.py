@@ -17,7 +17,7 @@ NOT_IMPORTED = (
     ("settings of the shop", "compare them with the list of different settings"),
     ("orders, gift cards", "use import files"),
     ("draft orders, discounts, blogs, themes, script tags, webhooks, staff", "create them again"),
-    ("deletions in the store", "objects that were imported before stay in this shop"),
+    ("deletions in the store", "only --follow and --final delete objects here"),
 )
 # The members of the shop object in the REST API, with the columns of ``Shop``.
 _SETTINGS = {

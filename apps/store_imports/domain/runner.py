@@ -22,16 +22,36 @@ from apps.core.db import planner_statistics
 from apps.core.events.context import event_context
 from apps.core.events.recording import record_for_audit_log_only
 from apps.core.tenancy.scope import get_current_shop
-from apps.store_imports.domain.errors import CurrencyDiffers, StoreImportBusy
+from apps.store_imports.domain.errors import CurrencyDiffers, StoreImportBusy, StoreImportEnded
 from apps.store_imports.domain.id_map import IdMap, NewId
 from apps.store_imports.domain.source_client import SourceClient, SourceObject
 from apps.store_imports.domain.streams import ObjectResult, Outcome, Source, Stream, get_digest, streams
-from apps.store_imports.models import ImportProblem, StoreImport, StreamState
+from apps.store_imports.models import ImportProblem, MappedId, StoreImport, StreamState
 
 # A killed process blocks other processes for this long.
 LEASE = timedelta(seconds=60)
 # Long pauses are divided, so that the lease is extended in time.
 MAX_SLEEP_SECONDS = 10.0
+# A pass over the changes also reads the changes of this time before the last complete pass, so that transactions of the
+# store that were open at its start are not missed.
+OVERLAP = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class PassOptions:
+    """How a pass reads the streams.
+
+    Attributes:
+        only_changes: Read what has changed since the last complete pass. The first pass always reads everything.
+        retries: Read the objects again that were not imported, or not completely.
+        is_thorough: See ``Source``.
+        restarts: Start an interrupted pass over the changes from the beginning.
+    """
+
+    only_changes: bool = False
+    retries: bool = False
+    is_thorough: bool = False
+    restarts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +81,7 @@ class ImportClaim:
 
 
 @contextmanager
-def _claim_import(store_import: StoreImport) -> Iterator[ImportClaim]:
+def claim_import(store_import: StoreImport) -> Iterator[ImportClaim]:
     claim = ImportClaim(store_import.pk, uuid.uuid4())
     is_available = Q(claimed_until=None) | Q(claimed_until__lt=Now())
     rows = StoreImport.objects.filter(is_available, pk=store_import.pk)
@@ -88,19 +108,39 @@ def run_store_import(store_import: StoreImport, client: SourceClient, shop: Sour
         CurrencyDiffers: The store has another currency than the shop.
     """
     _check_currency(shop)
-    with _claim_import(store_import) as claim:
-        client = replace(client, sleep=claim.sleep)
-        _start_run(store_import, claim)
-        source = Source(client, shop, IdMap(store_import.pk), timezone.now(), claim.extend)
-        written = 0
-        for stream in streams.values():
-            for state, count in _run_stream(store_import, stream, source, claim):
-                planner_statistics.refresh_statistics_while_writing(written, written + count)
-                written += count
-                yield state
-        StoreImport.objects.filter(pk=store_import.pk, claim=claim.token).update(
-            state=StoreImport.State.DONE, finished_at=timezone.now()
-        )
+    with claim_import(store_import) as claim:
+        yield from run_pass(store_import, replace(client, sleep=claim.sleep), shop, claim)
+
+
+def run_pass(
+    store_import: StoreImport,
+    client: SourceClient,
+    shop: SourceObject,
+    claim: ImportClaim,
+    options: PassOptions = PassOptions(),
+) -> Generator[StreamState]:
+    """Read the streams once, or continue an interrupted pass. Yield the state of the stream after each page."""
+    _check_currency(shop)
+    _start_pass(store_import, claim, client, options)
+    since = store_import.changed_since
+    source = Source(
+        client,
+        shop,
+        IdMap(store_import.pk),
+        timezone.now(),
+        claim.extend,
+        changed_since=since,
+        is_thorough=options.is_thorough,
+    )
+    written = 0
+    for stream in streams.values():
+        for state, count in _run_stream(store_import, stream, source, claim, retries=options.retries):
+            planner_statistics.refresh_statistics_while_writing(written, written + count)
+            written += count
+            yield state
+    StoreImport.objects.filter(pk=store_import.pk, claim=claim.token).update(
+        state=StoreImport.State.DONE, finished_at=timezone.now(), complete_since=F("pass_started_at")
+    )
 
 
 def _check_currency(shop: SourceObject) -> None:
@@ -110,18 +150,36 @@ def _check_currency(shop: SourceObject) -> None:
 
 
 @transaction.atomic
-def _start_run(store_import: StoreImport, claim: ImportClaim) -> None:
-    """Start from the beginning if the last run has ended. Otherwise, the streams continue at their positions."""
+def _start_pass(store_import: StoreImport, claim: ImportClaim, client: SourceClient, options: PassOptions) -> None:
+    """Start from the beginning if the last pass has ended. Otherwise, the streams continue at their positions.
+
+    An interrupted pass over the changes starts from the beginning if a complete pass or a restart is requested.
+
+    Raises:
+        StoreImportEnded: A final pass has ended the import.
+    """
     claim.extend()
     store_import.refresh_from_db()
-    if store_import.state == StoreImport.State.DONE:
-        StreamState.objects.filter(store_import=store_import).delete()
-        ImportProblem.objects.filter(store_import=store_import).delete()
-        StoreImport.objects.filter(pk=store_import.pk).update(state=StoreImport.State.RUNNING, finished_at=None)
+    if store_import.ended_at is not None:
+        raise StoreImportEnded(store_import.ended_at)
+    states = StreamState.objects.filter(store_import=store_import)
+    is_interrupted = store_import.state == StoreImport.State.RUNNING and states.exists()
+    is_over_changes = is_interrupted and store_import.changed_since is not None
+    begins = not is_interrupted or (is_over_changes and not options.only_changes)
+    if begins:
+        since = store_import.complete_since if options.only_changes else None
+        store_import.changed_since = since - OVERLAP if since else None
+        store_import.state, store_import.finished_at = StoreImport.State.RUNNING, None
+        store_import.pass_started_at = client.clock.now()
+        store_import.save(update_fields=["state", "finished_at", "pass_started_at", "changed_since"])
+    if begins or (is_over_changes and options.restarts):
+        states.delete()
+        if store_import.changed_since is None:
+            ImportProblem.objects.filter(store_import=store_import).delete()
 
 
 def _run_stream(
-    store_import: StoreImport, stream: Stream, source: Source, claim: ImportClaim
+    store_import: StoreImport, stream: Stream, source: Source, claim: ImportClaim, *, retries: bool
 ) -> Iterator[tuple[StreamState, int]]:
     """Import a stream from its position. Yield its state and the number of written objects after each page."""
     state, _ = StreamState.objects.get_or_create(shop=get_current_shop(), store_import=store_import, name=stream.name)
@@ -131,6 +189,12 @@ def _run_stream(
     state.save(update_fields=["total"])
     while page := stream.read_page(source, state.position):
         yield state, _import_page(store_import, stream, source, claim, state, page)
+    if source.changed_since is not None:
+        ids = set(stream.find_indirect_changes(source))
+        if retries:
+            ids |= _find_incomplete(store_import, stream)
+        for page in stream.read_again(source, ids):
+            yield state, _import_page(store_import, stream, source, claim, state, page)
     claim.extend()
     state.finished_at = timezone.now()
     state.save(update_fields=["finished_at"])
@@ -157,8 +221,15 @@ def _import_page(  # noqa: PLR0917 - the parts of a run
         _save_results(store_import, stream, source, dict(zip(ids, results, strict=True)), digests)
         counts = Counter(result.outcome for result in results)
         counts[Outcome.UNCHANGED] += len(unchanged)
-        _advance(state, max(digests), counts)
+        _advance(state, max(state.position, *digests), counts)
     return len(pending)
+
+
+def _find_incomplete(store_import: StoreImport, stream: Stream) -> set[int]:
+    """Return the source ids of objects that were not imported, or not completely."""
+    failed = ImportProblem.objects.filter(store_import=store_import, stream=stream.name, is_failure=True)
+    incomplete = MappedId.objects.filter(store_import=store_import, resource=stream.resource, digest="")
+    return {*failed.values_list("source_id", flat=True), *incomplete.values_list("source_id", flat=True)}
 
 
 def _find_unchanged(stream: Stream, source: Source, digests: dict[int, str]) -> set[int]:

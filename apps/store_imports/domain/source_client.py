@@ -8,8 +8,9 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -18,7 +19,8 @@ from apps.core.http.errors import HttpRequestFailed, HttpRequestRefused
 from apps.core.http.sync_client import MIB, CallbackResponse, Limits, send_request
 from apps.core.i18n.messages import as_message, define_message, define_text
 from apps.core.strict_json import InvalidJson, parse_json
-from apps.store_imports.domain.errors import SourceUnreadable
+from apps.core.timestamps import parse_rfc_2822
+from apps.store_imports.domain.errors import SourceUnreachable, SourceUnreadable
 
 # An object of the REST API, as decoded JSON.
 SourceObject: TypeAlias = dict[str, Any]
@@ -105,6 +107,23 @@ def normalize_source_url(text: str) -> str:
 
 
 @dataclass
+class StoreClock:
+    """The clock of the store, as the header ``Date`` of its last response shows."""
+
+    _date: datetime | None = None
+    _recorded: float = 0.0
+
+    def record(self, header: str) -> None:
+        with suppress(ValueError):
+            if (date := parse_rfc_2822(header)) is not None:
+                self._date, self._recorded = date, time.monotonic()
+
+    def now(self) -> datetime | None:
+        """Return the time, or None if the store's responses have no date."""
+        return None if self._date is None else self._date + timedelta(seconds=time.monotonic() - self._recorded)
+
+
+@dataclass
 class SourceClient:
     """Reads from one store with one access token. ``sleep`` waits for the given seconds and keeps the lease alive."""
 
@@ -113,6 +132,7 @@ class SourceClient:
     brand: str
     version: str
     sleep: Callable[[float], None] = time.sleep
+    clock: StoreClock = field(default_factory=StoreClock)
 
     def get(self, path: str, **query: object) -> SourceObject:
         """Return the JSON object at a path after the version, such as ``shop.json``.
@@ -146,6 +166,7 @@ class SourceClient:
             except HttpRequestFailed as error:
                 reason = as_message(str(error))
                 continue
+            self.clock.record(response.headers.get("Date", ""))
             if response.status in _RETRYABLE:
                 reason = _STATUS_REASON(status=str(response.status))
                 pause = max(pause, _get_retry_after(response)) if response.status != 429 else _get_retry_after(response)
@@ -160,7 +181,7 @@ class SourceClient:
                 continue
             self._respect_limit(response.headers)
             return data, _find_next_page(response.headers.get("Link", ""))
-        raise SourceUnreadable(_UNREACHABLE(url=self.url, attempts=MAX_ATTEMPTS, reason=as_message(reason)))
+        raise SourceUnreachable(_UNREACHABLE(url=self.url, attempts=MAX_ATTEMPTS, reason=as_message(reason)))
 
     def iterate_pages(self, path: str, name: str, **query: object) -> Iterator[SourceObject]:
         """Yield the objects of all pages of a list, which are linked. ``name`` is the key of the list in a response."""

@@ -3,25 +3,28 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any, ClassVar
 
 from django.db import IntegrityError, transaction
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from apps.core.db.constraint_errors import find_violated_constraint
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import FIELD_ERROR, Message, as_message
 from apps.core.registry import Registry
+from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.id_map import IdMap, NewId
 from apps.store_imports.domain.source_client import SourceClient, SourceObject
 
 ACTOR = "system"
+# The largest number of ids in a filter of the API.
+MAX_IDS = 50
 
 
 class Outcome(StrEnum):
@@ -56,7 +59,8 @@ class Source:
     """The store to read: its client, its ``shop`` object, and the map of ids.
 
     ``keep_alive`` extends the lease during long work. ``at`` is the time of the run. If ``changed_since`` is given,
-    only objects that have changed since then must be read.
+    only objects that have changed since then must be read. If ``only_ids`` are given, only these objects. If
+    ``is_thorough``, changes that do not show in the time of change of a listed object must be read as well.
     """
 
     client: SourceClient
@@ -65,11 +69,27 @@ class Source:
     at: datetime
     keep_alive: Callable[[], None]
     changed_since: datetime | None = None
+    only_ids: Sequence[int] = ()
+    is_thorough: bool = False
 
     @property
     def change_filter(self) -> dict[str, str]:
         """The filter of a list for objects that have changed. Lists of the API that have no such filter ignore it."""
+        if self.only_ids:
+            return {"ids": ",".join(map(str, self.only_ids))}
         return {} if self.changed_since is None else {"updated_at_min": self.changed_since.isoformat()}
+
+    def without_filter(self) -> "Source":
+        return replace(self, changed_since=None, only_ids=())
+
+
+@dataclass(frozen=True, slots=True)
+class IdList:
+    """A list of the API that returns the ids of all objects of a stream: its path, its key and further parameters."""
+
+    path: str
+    name: str
+    query: Mapping[str, str] = field(default_factory=dict)
 
 
 class Stream(ABC):
@@ -79,11 +99,15 @@ class Stream(ABC):
         name: The name in the report, at most 30 letters.
         resource: The name of the objects in the map of ids.
         model: The model of the imported objects.
+        id_list: The list of the ids of all objects. Without it, deletions in the store are not found.
+        comparison: How objects are compared with those of the store. Each registered stream must declare it.
     """
 
     name: ClassVar[str]
     resource: ClassVar[str]
     model: ClassVar[type[Model]]
+    id_list: ClassVar[IdList | None] = None
+    comparison: ClassVar[Comparison | None] = None
 
     @abstractmethod
     def count_objects(self, source: Source) -> int | None:
@@ -101,6 +125,54 @@ class Stream(ABC):
     @abstractmethod
     def write_objects(self, source: Source, objects: Sequence[SourceObject], files: Any) -> Sequence[ObjectResult]:
         """Create or update the objects in this shop, in the current transaction. Return a result for each object."""
+
+    def find_indirect_changes(self, source: Source) -> Collection[int]:
+        """Return the ids of objects whose parts have changed since ``changed_since`` without a change of the object."""
+        return ()
+
+    def read_again(self, source: Source, ids: Collection[int]) -> Iterator[Sequence[SourceObject]]:
+        """Yield pages of the objects with these ids, as far as they exist.
+
+        If the list of the API has no filter for ids, the whole list is read.
+        """
+        wanted = sorted(ids)
+        for start in range(0, len(wanted), MAX_IDS):
+            chunk = wanted[start : start + MAX_IDS]
+            position, filtered = 0, replace(source, changed_since=None, only_ids=chunk)
+            while position < chunk[-1] and (page := self.read_page(filtered, position)):
+                position = page[-1]["id"]
+                if rows := [row for row in page if row["id"] in chunk]:
+                    yield rows
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        """Delete an object of this shop that was deleted in the store. Streams with an ``id_list`` implement it."""
+        raise NotImplementedError
+
+    def get_part_ids(self, target: Model) -> Mapping[str, Collection[int]]:
+        """Return the ids of the parts of an object of this shop that are in the map of ids, by resource."""
+        return {}
+
+    @property
+    def matched_resource(self) -> str:
+        """Return the name in the map of ids of the objects that are compared."""
+        return self.resource
+
+    def get_own_objects(self) -> QuerySet[Any]:
+        """Return the objects of this shop that are compared with those of the store."""
+        return self.model._default_manager.all()
+
+    def read_own(self, source: Source, target_ids: Collection[int]) -> Mapping[int, SourceObject]:
+        """Return the objects of this shop by id, in the form in which ``read_page`` returns those of the store."""
+        assert self.comparison is not None
+        assert self.comparison.serializer is not None
+        return self.comparison.read_objects(target_ids, source.client.version)
+
+    def normalize_pair(self, source: Source, theirs: SourceObject, ours: SourceObject) -> None:  # noqa: B027
+        """Change the two representations of an object so that members can be compared."""
+
+    def find_exempt(self, target_ids: Collection[int]) -> Mapping[int, str]:
+        """Return the reasons not to compare objects of this shop, by id."""
+        return {}
 
 
 streams = Registry[str, Stream]("streams of store imports", get_key=attrgetter("name"))

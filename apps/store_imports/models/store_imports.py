@@ -14,6 +14,10 @@ class StoreImport(ShopOwned):
 
     The process that runs the import holds the lease ``claim`` until ``claimed_until``, by the clock of the database.
     The access token is never stored.
+
+    ``pass_started_at`` is the start of the current or last pass over the streams, and ``complete_since`` the start of
+    the last complete pass, both by the store's clock. A pass with ``changed_since`` only reads what has changed since
+    then. An import with ``ended_at`` reads nothing more, because the shop has replaced the store.
     """
 
     class State(models.TextChoices):
@@ -25,6 +29,10 @@ class StoreImport(ShopOwned):
     claim = models.UUIDField(null=True, editable=False)
     claimed_until = models.DateTimeField(null=True, editable=False)
     finished_at = models.DateTimeField(gettext_lazy("finished at"), null=True)
+    pass_started_at = models.DateTimeField(null=True, editable=False)
+    changed_since = models.DateTimeField(null=True, editable=False)
+    complete_since = models.DateTimeField(null=True, editable=False)
+    ended_at = models.DateTimeField(gettext_lazy("ended at"), null=True)
 
     non_personal_fields = ("source_url",)
 
@@ -78,8 +86,11 @@ class StreamState(ShopOwned):
 class MappedId(ShopOwned):
     """The ID of an object in the source, and the ID of the object that was imported from it.
 
-    ``digest`` is a hash of the source object when it was last imported completely, or blank to import it again.
+    ``digest`` is a hash of the source object when it was last imported completely, or blank to import it again. It is
+    ``KEPT`` if the store has deleted the object, and this shop keeps it.
     """
+
+    KEPT = "kept"
 
     store_import = models.ForeignKey(StoreImport, on_delete=models.CASCADE, related_name="mapped_ids", db_index=False)
     resource = models.CharField(max_length=30)
@@ -98,6 +109,7 @@ class MappedId(ShopOwned):
                 fields=("store_import", "resource", "source_id"), name="store_imports_source_id_once"
             ),
         )
+        indexes = (models.Index(fields=("store_import", "resource", "target_id"), name="store_imports_by_target"),)
 
     def __str__(self) -> str:
         return f"{self.resource} {self.source_id}"

@@ -1,10 +1,12 @@
 """Import custom collections with their products, and smart collections with their rules."""
 
+from collections.abc import Collection as Some
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, ClassVar
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from apps.catalog.api.collection_serializers import (
     CustomCollectionSerializer,
@@ -14,7 +16,7 @@ from apps.catalog.api.collection_serializers import (
 from apps.catalog.domain import image_files
 from apps.catalog.domain.collections import collects, lifecycle
 from apps.catalog.domain.image_files import StoredImage
-from apps.catalog.models import Collection
+from apps.catalog.models import Collect, Collection, Product
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_message
 from apps.core.rest.resources.serializers import Resource
@@ -22,13 +24,16 @@ from apps.core.rest.versions import get_latest_version
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.timestamps import truncate_to_second
 from apps.imports_exports.resources.cells import convert_api_errors
+from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
-from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.handles import find_taken_handles
 from apps.store_imports.resources.moments import parse_source_moment
+from apps.store_imports.resources.reasons import CREATED_NOW, OWN_ADDRESS
 
 PAGE_SIZE = 50
 IMAGE_SECONDS = 10.0
+_NOT_COMPARED = {"image.src": OWN_ADDRESS, "image.created_at": CREATED_NOW}
 _FIELDS = ("title", "body_html", "sort_order", "template_suffix", "rules", "disjunctive")
 _NO_IMAGE = define_message("store_imports.no_image", "The image {src} was not imported: {reason}")
 _OTHER_KIND = define_message(
@@ -49,10 +54,19 @@ class CollectionStream(Stream):
     serializer: ClassVar[Resource]
 
     def count_objects(self, source: Source) -> int | None:
-        return source.client.count(f"{self.name}/count.json")
+        return source.client.count(f"{self.name}/count.json", **source.change_filter)
 
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
-        return source.client.get_page(f"{self.name}.json", self.name, since_id=position, limit=PAGE_SIZE)
+        return source.client.get_page(
+            f"{self.name}.json", self.name, since_id=position, limit=PAGE_SIZE, **source.change_filter
+        )
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, Collection)
+        lifecycle.delete_collection(target, actor=ACTOR, at=at)
+
+    def get_own_objects(self) -> QuerySet[Any]:
+        return Collection.objects.filter(kind=self.kind)
 
     @contextmanager
     def fetch_files(self, source: Source, objects: Sequence[SourceObject]) -> Iterator[Mapping[int, ImageOrError]]:
@@ -139,9 +153,18 @@ class CustomCollectionStream(CollectionStream):
     name = "custom_collections"
     kind = Collection.Kind.CUSTOM
     serializer = CustomCollectionSerializer
+    id_list = IdList("custom_collections.json", "custom_collections")
+    comparison = Comparison(
+        serializer=CustomCollectionSerializer, ids={"product_ids": "product"}, not_compared=_NOT_COMPARED
+    )
 
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
-        """Return collections with the ids of their products, in the order of their positions, as ``product_ids``."""
+        """Return collections with the ids of their products, in the order of their positions, as ``product_ids``.
+
+        Some stores do not note a change of the products as a change of the collection.
+        """
+        if source.is_thorough and not source.only_ids:
+            source = source.without_filter()
         page = super().read_page(source, position)
         for row in page:
             members = source.client.iterate_pages("collects.json", "collects", collection_id=row["id"])
@@ -150,18 +173,49 @@ class CustomCollectionStream(CollectionStream):
                 row["product_ids"] = [product_id for _, _, product_id in places]
         return page
 
+    def find_indirect_changes(self, source: Source) -> set[int]:
+        rows = source.client.iterate_pages("collects.json", "collects", **source.change_filter)
+        return {int(row["collection_id"]) for row in rows}
+
+    def read_own(self, source: Source, target_ids: Some[int]) -> Mapping[int, SourceObject]:
+        own = super().read_own(source, target_ids)
+        for row in own.values():
+            row["product_ids"] = []
+        members = Collect.objects.filter(collection_id__in=own).order_by("position", "pk")
+        for collection_id, product_id in members.values_list("collection_id", "product_id"):
+            own[collection_id]["product_ids"].append(product_id)
+        return own
+
     def add_products(self, source: Source, row: SourceObject, collection: Collection) -> Any:
+        """Make the imported products of the collection those of the store, in the same order.
+
+        Products that are not from the store stay, at the end.
+        """
         targets = source.ids.get_target_ids("product", row["product_ids"])
         products = [targets[pk] for pk in row["product_ids"] if pk in targets]
-        added = collects.append_products(collection.pk, products, actor=ACTOR, at=source.at) if products else []
+        existing = set(Product.objects.filter(pk__in=products).values_list("pk", flat=True))
+        products = [pk for pk in products if pk in existing]
+        has_changed = bool(collects.append_products(collection.pk, products, actor=ACTOR, at=source.at))
+        members = {member.product_id: member for member in Collect.objects.filter(collection=collection)}
+        extra = members.keys() - set(products)
+        for product_id in source.ids.get_source_ids("product", extra):
+            collects.remove_collect(members[product_id], actor=ACTOR, at=source.at)
+            del members[product_id]
+            has_changed = True
+        order = sorted(members, key=lambda pk: (members[pk].position, members[pk].pk))
+        if order[: len(products)] != products:
+            lifecycle.set_collection_order(collection, product_ids=products, actor=ACTOR, at=source.at)
+            has_changed = True
         missing = len(row["product_ids"]) - len(products)
-        return _MISSING_PRODUCTS(count=missing) if missing else None, bool(added)
+        return _MISSING_PRODUCTS(count=missing) if missing else None, has_changed
 
 
 class SmartCollectionStream(CollectionStream):
     name = "smart_collections"
     kind = Collection.Kind.SMART
     serializer = SmartCollectionSerializer
+    id_list = IdList("smart_collections.json", "smart_collections")
+    comparison = Comparison(serializer=SmartCollectionSerializer, not_compared=_NOT_COMPARED)
 
 
 def _is_same_second(before: Any, after: Any) -> bool:

@@ -1,6 +1,7 @@
 """Import customers with their addresses and marketing consents. Passwords can't be read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.db import IntegrityError, transaction
@@ -12,15 +13,23 @@ from apps.core.i18n.messages import define_text
 from apps.core.rest.resources.serializers import validate_body
 from apps.core.rest.versions import get_latest_version
 from apps.core.types import Attrs
+from apps.customers.api.addresses import AddressSerializer
 from apps.customers.api.customers import CustomerSerializer
 from apps.customers.domain import consents
 from apps.customers.domain.addresses import COLUMNS as ADDRESS_COLUMNS
 from apps.customers.domain.addresses import MAX_LISTED_ADDRESSES, delete_addresses, set_default_address
-from apps.customers.domain.customers import create_customer, create_from_drafts, draft_customer, update_customer
+from apps.customers.domain.customers import (
+    create_customer,
+    create_from_drafts,
+    delete_customer,
+    draft_customer,
+    update_customer,
+)
 from apps.customers.models import Address, Customer
 from apps.imports_exports.resources.cells import convert_api_errors
+from apps.store_imports.domain.comparison import Comparison, read_objects
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed
-from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.moments import parse_source_moment
 
 PAGE_SIZE = 100
@@ -35,6 +44,8 @@ _COMPARED = tuple(name for name in ADDRESS_COLUMNS if name not in {"country", "p
 _SAME_EMAIL = define_text(
     "store_imports.same_email", "Another customer of the store has the same email address and was imported before."
 )
+_ERASED_REASON = "the customer's personal data was erased in this shop"
+FROM_ORDERS = "is calculated from the orders of the shop"
 _ERASED = define_text("store_imports.erased", "The customer's personal data was erased in this shop.")
 
 
@@ -42,13 +53,27 @@ class CustomerStream(Stream):
     name = "customers"
     resource = "customer"
     model: ClassVar[type[Model]] = Customer
+    id_list = IdList("customers.json", "customers")
+    comparison = Comparison(
+        serializer=CustomerSerializer,
+        ids={"addresses.customer_id": "customer", "default_address.customer_id": "customer"},
+        not_compared={
+            "state": "passwords can't be read, so customers create new accounts",
+            **dict.fromkeys(("orders_count", "total_spent", "currency"), FROM_ORDERS),
+            **dict.fromkeys(("last_order_id", "last_order_name"), FROM_ORDERS),
+            "accepts_marketing_updated_at": "the time of the last change of the consent in each shop",
+        },
+        unordered=("addresses",),
+    )
 
     def count_objects(self, source: Source) -> int | None:
-        return source.client.count("customers/count.json")
+        return source.client.count("customers/count.json", **source.change_filter)
 
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         """Return customers with all addresses. The list has at most ten addresses of each."""
-        page = source.client.get_page("customers.json", self.name, since_id=position, limit=PAGE_SIZE)
+        page = source.client.get_page(
+            "customers.json", self.name, since_id=position, limit=PAGE_SIZE, **source.change_filter
+        )
         for customer in page:
             if len(customer.get("addresses") or ()) >= MAX_LISTED_ADDRESSES:
                 path = f"customers/{customer['id']}/addresses.json"
@@ -67,6 +92,30 @@ class CustomerStream(Stream):
         except (DomainError, IntegrityError):
             created = {row["id"]: write_in_savepoint(lambda row=row: _create(source, row)) for row in new}  # type: ignore[misc]
         return [created.get(row["id"]) or _update_target(source, row, targets[row["id"]]) for row in objects]
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, Customer)
+        delete_customer(target, actor=ACTOR, at=at)
+
+    def read_own(self, source: Source, target_ids: Collection[int]) -> Mapping[int, SourceObject]:
+        """Return customers with all addresses."""
+        customers = super().read_own(source, target_ids)
+        many = [pk for pk, row in customers.items() if len(row["addresses"]) >= MAX_LISTED_ADDRESSES]
+        address_ids = Address.objects.filter(customer_id__in=many).order_by("pk").values_list("pk", flat=True)
+        for pk in many:
+            customers[pk]["addresses"] = []
+        for address in read_objects(AddressSerializer, list(address_ids), source.client.version).values():
+            customers[address["customer_id"]]["addresses"].append(address)
+        return customers
+
+    def find_exempt(self, target_ids: Collection[int]) -> Mapping[int, str]:
+        return find_erased(target_ids)
+
+
+def find_erased(target_ids: Collection[int]) -> Mapping[int, str]:
+    """Return the reason not to compare customers whose personal data was erased, by id."""
+    erased = Customer.objects.filter(pk__in=target_ids, redacted_at__isnull=False)
+    return dict.fromkeys(erased.values_list("pk", flat=True), _ERASED_REASON)
 
 
 def _find_targets(source: Source, objects: Sequence[SourceObject]) -> Mapping[int, Customer | None]:

@@ -9,12 +9,16 @@ from django.db.models import Model
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_text, pair_messages
 from apps.core.tenancy.scope import get_current_shop
+from apps.inventory.api.locations import LocationSerializer
 from apps.inventory.domain import locations
 from apps.inventory.models import InventoryLevel, Location
+from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed, sort_by_id
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.resources.reasons import CREATED_NOW
 
 _COLUMNS = ("name", "address1", "address2", "city", "zip", "phone", "province", "province_code", "country_code")
+LANGUAGE = "is in the language of the shop"
 _SERVICE = define_text(
     "store_imports.service_location",
     "The location belongs to the fulfillment service of an app. Install the app on this shop.",
@@ -22,9 +26,19 @@ _SERVICE = define_text(
 
 
 class LocationStream(Stream):
+    """Locations. The list has no filter, so each pass reads it. A location that the store deletes stays here."""
+
     name = "locations"
     resource = "location"
     model: ClassVar[type[Model]] = Location
+    comparison = Comparison(
+        serializer=LocationSerializer,
+        not_compared={
+            "created_at": CREATED_NOW,
+            "localized_country_name": LANGUAGE,
+            "localized_province_name": LANGUAGE,
+        },
+    )
 
     def count_objects(self, source: Source) -> int | None:
         return source.client.count("locations/count.json")

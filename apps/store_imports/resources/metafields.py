@@ -3,19 +3,25 @@
 import itertools
 import re
 from collections import defaultdict
+from collections.abc import Collection as Some
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from apps.catalog.models import Collection, Product
 from apps.content.models import Page
 from apps.core.i18n.messages import Message, as_message, define_message, join_messages, pair_messages
 from apps.customers.models import Customer
-from apps.metafields.domain.write import MetafieldInput, set_metafields, validate_metafield
+from apps.metafields.api.metafields import MetafieldSerializer
+from apps.metafields.domain.write import MetafieldInput, delete_metafield, set_metafields, validate_metafield
+from apps.metafields.models import Metafield
+from apps.store_imports.domain.comparison import Comparison, read_objects
+from apps.store_imports.domain.id_map import NewId
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.resources.customers import find_erased
 
 # Each owner costs a request.
 PAGE_SIZE = 20
@@ -28,6 +34,7 @@ _RESOURCES = {
     "Customer": "customer",
     "Page": "page",
 }
+METAFIELD = "metafield"
 _MEMBERS = ("namespace", "key", "type", "value", "description")
 _UNKNOWN_OBJECT = define_message(
     "store_imports.unknown_object", "It refers to {global_id}, but this object was not imported."
@@ -40,32 +47,102 @@ class MetafieldStream(Stream):
 
     owner_resource: ClassVar[str]
     path: ClassVar[str]
+    # The lists that have all owners.
+    owner_lists: ClassVar[Sequence[str]]
+    comparison = Comparison(serializer=None)
 
     def count_objects(self, source: Source) -> int | None:
-        return source.ids.count_entries(self.owner_resource)
+        return None if source.changed_since else source.ids.count_entries(self.owner_resource)
 
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
-        entries = source.ids.get_next_entries(self.owner_resource, position, PAGE_SIZE)
-        return [
-            {"id": entry.source_id, "metafields": self._read_metafields(source, entry.source_id)} for entry in entries
-        ]
+        """Return the next owners with their metafields.
+
+        A store does not list changed metafields. Unless the pass is thorough, those of changed owners are read.
+        """
+        ids: Sequence[int]
+        if source.only_ids:
+            ids = [pk for pk in source.only_ids if pk > position][:PAGE_SIZE]
+        elif source.changed_since is None or source.is_thorough:
+            ids = [row.source_id for row in source.ids.get_next_entries(self.owner_resource, position, PAGE_SIZE)]
+        else:
+            ids = self._find_changed_owners(source, position)
+        return [{"id": pk, "metafields": self._read_metafields(source, pk)} for pk in ids]
+
+    def _find_changed_owners(self, source: Source, position: int) -> Sequence[int]:
+        """Return the ids of the next imported owners that have changed."""
+        while True:
+            rows: list[SourceObject] = []
+            for name in self.owner_lists:
+                rows += source.client.get_page(
+                    f"{name}.json", name, since_id=position, limit=PAGE_SIZE, fields="id", **source.change_filter
+                )
+            ids = sorted(row["id"] for row in rows)[:PAGE_SIZE]
+            if not ids:
+                return ()
+            if imported := sorted(source.ids.get_entries(self.owner_resource, ids)):
+                return imported
+            position = ids[-1]
 
     def _read_metafields(self, source: Source, owner_id: int) -> list[SourceObject]:
         try:
             rows = list(source.client.iterate_pages(f"{self.path}/{owner_id}/metafields.json", "metafields"))
         except ObjectGone:
             return []
-        return [{name: row.get(name) for name in _MEMBERS} for row in rows]
+        return [{name: row.get(name) for name in ("id", *_MEMBERS)} for row in rows]
 
     def write_objects(self, source: Source, objects: Sequence[SourceObject], files: Any) -> Sequence[ObjectResult]:
         targets = source.ids.get_target_ids(self.owner_resource, [row["id"] for row in objects])
         owners = self.model._default_manager.in_bulk(list(targets.values()))
         global_ids = _map_global_ids(source, objects)
         known = source.ids.get_target_ids(self.resource, targets)
+        own = Metafield.objects.filter(owner_resource=self.owner_resource, owner_id__in=owners)
+        imported = source.ids.get_source_ids(METAFIELD, own.values_list("pk", flat=True))
+        for row in objects:
+            listed = {metafield["id"] for metafield in row["metafields"]}
+            for metafield in own:
+                if metafield.owner_id == targets[row["id"]] and imported.get(metafield.pk, 0) not in {0, *listed}:
+                    source.ids.remove_targets(METAFIELD, [metafield.pk])
+                    delete_metafield(metafield, actor=ACTOR, at=source.at)
         return [
-            _write_metafields(source, row, owners.get(targets[row["id"]]), global_ids, is_new=row["id"] not in known)
+            _write_metafields(
+                source,
+                self.owner_resource,
+                row,
+                owners.get(targets[row["id"]]),
+                global_ids,
+                is_new=row["id"] not in known,
+            )
             for row in objects
         ]
+
+    @property
+    def matched_resource(self) -> str:
+        return self.owner_resource
+
+    def get_own_objects(self) -> QuerySet[Any]:
+        """Return nothing, because owners without metafields are found by the stream of the owners."""
+        return self.model._default_manager.none()
+
+    def read_own(self, source: Source, target_ids: Some[int]) -> Mapping[int, SourceObject]:
+        own: dict[int, SourceObject] = {pk: {"id": pk, "metafields": []} for pk in target_ids}
+        ids = Metafield.objects.filter(owner_resource=self.owner_resource, owner_id__in=own).values_list(
+            "pk", flat=True
+        )
+        for row in read_objects(MetafieldSerializer, list(ids), source.client.version).values():
+            own[row["owner_id"]]["metafields"].append({name: row[name] for name in _MEMBERS})
+        return own
+
+    def normalize_pair(self, source: Source, theirs: SourceObject, ours: SourceObject) -> None:
+        """Sort the metafields by name, and replace the global IDs in the values of the store."""
+        global_ids = _map_global_ids(source, [theirs])
+        for row in theirs["metafields"]:
+            if isinstance(row["value"], str):
+                row["value"] = _replace_global_ids(row["value"], global_ids)
+        for rows in (theirs["metafields"], ours["metafields"]):
+            rows.sort(key=lambda row: (str(row["namespace"]), str(row["key"])))
+
+    def find_exempt(self, target_ids: Some[int]) -> Mapping[int, str]:
+        return find_erased(target_ids) if self.owner_resource == "customer" else {}
 
 
 class ProductMetafieldStream(MetafieldStream):
@@ -73,6 +150,7 @@ class ProductMetafieldStream(MetafieldStream):
     model: ClassVar[type[Model]] = Product
     owner_resource = "product"
     path = "products"
+    owner_lists = ("products",)
 
 
 class CollectionMetafieldStream(MetafieldStream):
@@ -80,6 +158,7 @@ class CollectionMetafieldStream(MetafieldStream):
     model: ClassVar[type[Model]] = Collection
     owner_resource = "collection"
     path = "collections"
+    owner_lists = ("custom_collections", "smart_collections")
 
 
 class CustomerMetafieldStream(MetafieldStream):
@@ -87,6 +166,7 @@ class CustomerMetafieldStream(MetafieldStream):
     model: ClassVar[type[Model]] = Customer
     owner_resource = "customer"
     path = "customers"
+    owner_lists = ("customers",)
 
 
 class PageMetafieldStream(MetafieldStream):
@@ -94,6 +174,7 @@ class PageMetafieldStream(MetafieldStream):
     model: ClassVar[type[Model]] = Page
     owner_resource = "page"
     path = "pages"
+    owner_lists = ("pages",)
 
 
 def _map_global_ids(source: Source, objects: Sequence[SourceObject]) -> Mapping[str, str]:
@@ -112,6 +193,10 @@ def _map_global_ids(source: Source, objects: Sequence[SourceObject]) -> Mapping[
     }
 
 
+def _replace_global_ids(text: str, global_ids: Mapping[str, str]) -> str:
+    return _GLOBAL_ID.sub(lambda match: global_ids.get(match[0], match[0]), text)
+
+
 def _find_unknown_reference(metafield: SourceObject, global_ids: Mapping[str, str]) -> str:
     """Return the first global ID in a reference that is not the ID of an imported object, or a blank string."""
     if not str(metafield["type"]).endswith("_reference"):
@@ -121,7 +206,13 @@ def _find_unknown_reference(metafield: SourceObject, global_ids: Mapping[str, st
 
 
 def _write_metafields(
-    source: Source, row: SourceObject, owner: Model | None, global_ids: Mapping[str, str], *, is_new: bool
+    source: Source,
+    owner_resource: str,
+    row: SourceObject,
+    owner: Model | None,
+    global_ids: Mapping[str, str],
+    *,
+    is_new: bool,
 ) -> ObjectResult:
     """Write the metafields of an owner, unless it was deleted or is an erased customer."""
     if owner is None or getattr(owner, "redacted_at", None) is not None or not row["metafields"]:
@@ -129,9 +220,9 @@ def _write_metafields(
     inputs: list[MetafieldInput] = []
     problems: list[Message] = []
     for metafield in row["metafields"]:
-        data = {name: value for name, value in metafield.items() if value is not None}
+        data = {name: metafield[name] for name in _MEMBERS if metafield[name] is not None}
         if isinstance(data.get("value"), str):
-            data["value"] = _GLOBAL_ID.sub(lambda match: global_ids.get(match[0], match[0]), data["value"])
+            data["value"] = _replace_global_ids(data["value"], global_ids)
         values, errors = validate_metafield(data)
         unknown = _find_unknown_reference(metafield, global_ids)
         if unknown or errors:
@@ -145,6 +236,10 @@ def _write_metafields(
         changed = set_metafields(owner, inputs, actor=ACTOR, at=source.at)
         problem = join_messages(problems) if problems else None
         outcome = Outcome.UNCHANGED if not changed else Outcome.NEW if is_new else Outcome.CHANGED
-        return ObjectResult(outcome, owner.pk, problem, is_complete=not problems)
+        own = Metafield.objects.filter(owner_resource=owner_resource, owner_id=owner.pk)
+        pks = {(item.namespace, item.key): item.pk for item in own}
+        names = {metafield["id"]: (metafield["namespace"], metafield["key"]) for metafield in row["metafields"]}
+        parts = [NewId(METAFIELD, pk, pks[name]) for pk, name in names.items() if name in pks]
+        return ObjectResult(outcome, owner.pk, problem, is_complete=not problems, parts=parts)
 
     return write_in_savepoint(write)

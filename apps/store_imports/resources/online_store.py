@@ -2,18 +2,25 @@
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.db.models import Model
 
+from apps.content.api.pages import PageSerializer
+from apps.content.api.redirects import RedirectSerializer
+from apps.content.domain.online_store.pages import delete_page
+from apps.content.domain.online_store.redirects import delete_redirect
 from apps.content.models import Page, Redirect
 from apps.core.i18n.messages import Message
 from apps.imports_exports.domain.resources import get_importers
 from apps.imports_exports.domain.rows import ImportRow, RowResult
+from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
-from apps.store_imports.domain.streams import ObjectResult, Outcome, Source, Stream
+from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream
 from apps.store_imports.resources.file_rows import OUTCOMES, import_file_rows
 from apps.store_imports.resources.handles import find_taken_handles
+from apps.store_imports.resources.reasons import CREATED_NOW
 
 PAGE_SIZE = 100
 _PAGE_FIELDS = ("title", "handle", "body_html", "author", "template_suffix", "published_at")
@@ -23,10 +30,12 @@ class _FileRowStream(Stream):
     """Objects with one row in the file of the resource ``name``."""
 
     def count_objects(self, source: Source) -> int | None:
-        return source.client.count(f"{self.name}/count.json")
+        return source.client.count(f"{self.name}/count.json", **source.change_filter)
 
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
-        return source.client.get_page(f"{self.name}.json", self.name, since_id=position, limit=PAGE_SIZE)
+        return source.client.get_page(
+            f"{self.name}.json", self.name, since_id=position, limit=PAGE_SIZE, **source.change_filter
+        )
 
     @abstractmethod
     def build_body(self, row: SourceObject, handle: str | None) -> SourceObject:
@@ -71,6 +80,10 @@ class PageStream(_FileRowStream):
     name = "pages"
     resource = "page"
     model: ClassVar[type[Model]] = Page
+    id_list = IdList("pages.json", "pages")
+    comparison = Comparison(
+        serializer=PageSerializer, not_compared={"created_at": CREATED_NOW, "shop_id": "each shop has its own ID"}
+    )
 
     def build_body(self, row: SourceObject, handle: str | None) -> SourceObject:
         """Return a page. A page that was imported before keeps its handle."""
@@ -79,6 +92,10 @@ class PageStream(_FileRowStream):
             "published": row.get("published_at") is not None,
             "handle": handle or row["handle"],
         }
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, Page)
+        delete_page(target, actor=ACTOR, at=at)
 
     def get_handles(self, known: Collection[int]) -> Mapping[int, str]:
         return dict(Page.objects.filter(pk__in=known).values_list("pk", "handle"))
@@ -91,6 +108,12 @@ class RedirectStream(_FileRowStream):
     name = "redirects"
     resource = "redirect"
     model: ClassVar[type[Model]] = Redirect
+    id_list = IdList("redirects.json", "redirects")
+    comparison = Comparison(serializer=RedirectSerializer)
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, Redirect)
+        delete_redirect(target, actor=ACTOR, at=at)
 
     def build_body(self, row: SourceObject, handle: str | None) -> SourceObject:
         return {"path": row["path"], "target": row["target"]}

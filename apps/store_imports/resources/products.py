@@ -1,15 +1,18 @@
 """Import products with variants, options, images, inventory items and levels, through the import of product files."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
 from operator import itemgetter
 from typing import ClassVar
 
 from django.conf import settings
 from django.db.models import Model
 
-from apps.catalog.models import Product
+from apps.catalog.domain.products import delete_product
+from apps.catalog.models import Product, ProductImage, Variant
 from apps.core.i18n.messages import Message, define_message
 from apps.imports_exports.domain.resources import get_importers
 from apps.imports_exports.domain.rows import ImportRow, RowOutcome, RowResult
@@ -18,9 +21,27 @@ from apps.imports_exports.resources.products.export import ITEM_FIELDS
 from apps.inventory.models import Location
 from apps.store_imports.domain.id_map import NewId
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
-from apps.store_imports.domain.streams import ObjectResult, Outcome, Source, Stream
+from apps.store_imports.domain.streams import (
+    ACTOR,
+    IdList,
+    ObjectResult,
+    Outcome,
+    Source,
+    Stream,
+    write_in_savepoint,
+)
+from apps.store_imports.resources.changed_stock import find_products_with_changed_stock
 from apps.store_imports.resources.file_rows import OUTCOMES, import_file_rows
 from apps.store_imports.resources.handles import find_taken_handles
+from apps.store_imports.resources.product_comparison import COMPARISON, normalize_products, read_products
+from apps.store_imports.resources.product_parts import (
+    IMAGE,
+    ITEM,
+    VARIANT,
+    ImportedParts,
+    align_parts,
+    find_imported_parts,
+)
 
 PRODUCTS = "products"
 # The products of a page, and the items of a request. Small pages keep stock locked only for a short time.
@@ -43,13 +64,17 @@ class ProductStream(Stream):
     name = PRODUCTS
     resource = "product"
     model: ClassVar[type[Model]] = Product
+    id_list = IdList("products.json", PRODUCTS)
+    comparison = COMPARISON
 
     def count_objects(self, source: Source) -> int | None:
-        return source.client.count("products/count.json")
+        return source.client.count("products/count.json", **source.change_filter)
 
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         """Return products with the items and levels of their variants as ``inventory_item`` and ``levels``."""
-        page = source.client.get_page("products.json", PRODUCTS, since_id=position, limit=PAGE_SIZE)
+        page = source.client.get_page(
+            "products.json", PRODUCTS, since_id=position, limit=PAGE_SIZE, **source.change_filter
+        )
         variants: list[SourceObject] = []
         item_ids: list[int] = []
         for product in page:
@@ -102,15 +127,38 @@ class ProductStream(Stream):
         outcomes = import_file_rows(PRODUCTS, rows)
         handles = {outcome.label for outcome in outcomes.values() if outcome.result != RowResult.FAILED}
         existing = load_existing_products(handles)
+        before = find_imported_parts(source, list(existing.values()))
         notes = {row.line: row.notes for row in rows}
         results = []
         for line, product in enumerate(objects, 1):
             if (outcome := outcomes.get(line)) is None:
                 results.append(ObjectResult(Outcome.FAILED, problem=taken[product["id"]]))
             else:
+                target = existing.get(outcome.label)
                 with refuse_malformed(self.name, product):
-                    results.append(_get_result(product, outcome, existing.get(outcome.label), notes[line]))
+                    result = _get_result(product, outcome, target, notes[line])
+                    if target is not None and result.target_id is not None:
+                        result = _align(source, product, target, result, before)
+                results.append(result)
         return results
+
+    def find_indirect_changes(self, source: Source) -> Collection[int]:
+        return find_products_with_changed_stock(source)
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, Product)
+        delete_product(target, actor=ACTOR, at=at)
+
+    def get_part_ids(self, target: Model) -> Mapping[str, Collection[int]]:
+        variants = dict(Variant.objects.filter(product_id=target.pk).values_list("pk", "inventory_item_id"))
+        images = list(ProductImage.objects.filter(product_id=target.pk).values_list("pk", flat=True))
+        return {VARIANT: list(variants), ITEM: list(variants.values()), IMAGE: images}
+
+    def read_own(self, source: Source, target_ids: Collection[int]) -> Mapping[int, SourceObject]:
+        return read_products(target_ids, source.client.version)
+
+    def normalize_pair(self, source: Source, theirs: SourceObject, ours: SourceObject) -> None:
+        normalize_products(source, theirs, ours)
 
 
 def _build_rows(source: Source, objects: Sequence[SourceObject]) -> list[ImportRow]:
@@ -157,6 +205,23 @@ def _build_row(line: int, product: SourceObject, names: Mapping[int, str], handl
     return ImportRow(line, PRODUCTS, body, notes=(_LEVEL_SKIPPED(count=skipped),) if skipped else ())
 
 
+def _align(
+    source: Source, product: SourceObject, target: ExistingProduct, result: ObjectResult, before: ImportedParts
+) -> ObjectResult:
+    """Make the variants and images those of the store. A refusal is a note, and the next run tries again."""
+    has_changed = False
+
+    def write() -> ObjectResult:
+        nonlocal has_changed
+        has_changed = align_parts(source, product, target, result.parts, before)
+        return result
+
+    aligned = write_in_savepoint(write)
+    if aligned.outcome == Outcome.FAILED:
+        return replace(result, problem=aligned.problem, is_complete=False)
+    return replace(result, outcome=Outcome.CHANGED) if has_changed and result.outcome != Outcome.NEW else result
+
+
 def _get_result(
     product: SourceObject, outcome: RowOutcome, target: ExistingProduct | None, notes: Sequence[Message]
 ) -> ObjectResult:
@@ -167,10 +232,10 @@ def _get_result(
     for variant in product["variants"]:
         options = tuple(str(variant[name]) for name in ("option1", "option2", "option3") if variant.get(name))
         if row := by_options.get(options):
-            parts.append(NewId("variant", variant["id"], row.pk))
-            parts.append(NewId("inventory_item", variant["inventory_item_id"], row.inventory_item_id))
+            parts.append(NewId(VARIANT, variant["id"], row.pk))
+            parts.append(NewId(ITEM, variant["inventory_item_id"], row.inventory_item_id))
     images = [(image["id"], target.find_image(image["src"])) for image in product["images"]]
-    parts += [NewId("product_image", source_id, row.pk) for source_id, row in images if row is not None]
+    parts += [NewId(IMAGE, source_id, row.pk) for source_id, row in images if row is not None]
     # Without an image or a location, the next run tries again.
     is_complete = all(row is not None for _, row in images) and not notes
     problem = outcome.reason if outcome.result != RowResult.SKIPPED or not is_complete else None

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
@@ -14,9 +15,12 @@ from apps.core.exceptions import DomainError
 from apps.core.management.target_shop import get_target_shop
 from apps.core.rest.versions import get_latest_version
 from apps.core.tenancy.scope import shop_scope
+from apps.store_imports.domain.following import reopen_import
 from apps.store_imports.domain.report import NOT_IMPORTED, compare_settings
 from apps.store_imports.domain.runner import get_or_create_import, run_store_import
 from apps.store_imports.domain.source_client import ObjectGone, SourceClient, SourceObject, normalize_source_url
+from apps.store_imports.management.following import DEFAULT_INTERVAL, follow_and_print
+from apps.store_imports.management.verification import verify_and_print
 from apps.store_imports.models import ImportProblem, StoreImport, StreamState
 
 TOKEN_VARIABLE = "SOURCE_ACCESS_TOKEN"  # noqa: S105 - a name
@@ -41,17 +45,22 @@ class Command(BaseCommand):
             "--brand", default=settings.BRAND, help="the word in the header X-…-Access-Token of the store"
         )
         parser.add_argument("--api-version", default=get_latest_version(), help="the version of the store's REST API")
+        modes = parser.add_mutually_exclusive_group()
+        modes.add_argument("--follow", action="store_true", help="import changes and deletions until Ctrl-C")
+        modes.add_argument("--final", action="store_true", help="import the last changes, and end the import")
+        modes.add_argument("--verify", action="store_true", help="compare all objects with those of the store")
+        parser.add_argument(
+            "--interval", type=float, default=DEFAULT_INTERVAL, help="the seconds between two passes of --follow"
+        )
+        parser.add_argument(
+            "--report", help="the file for the findings of --verify, as lines of JSON, or as CSV (.csv)"
+        )
+        parser.add_argument("--reopen", action="store_true", help="import again after --final")
 
     def handle(self, *args: object, **options: Any) -> None:
         """Import the store. Exit with code 1 if objects could not be imported."""
         shop = get_target_shop(options["shop"])
-        token = (options["token"] or os.environ.get(TOKEN_VARIABLE, "")).strip()
-        if not token:
-            raise CommandError(f"Pass the access token of the store with --token or {TOKEN_VARIABLE}.")
-        if not _VISIBLE_ASCII.fullmatch(token):
-            raise CommandError("The access token contains spaces or special characters. Copy it from the store again.")
-        if not _HEADER_WORD.fullmatch(options["brand"]):
-            raise CommandError("--brand must only contain the letters a to z, digits and hyphens.")
+        token = _get_token(options)
         try:
             url = normalize_source_url(options["url"])
             client = SourceClient(url, token, options["brand"], options["api_version"])
@@ -60,9 +69,12 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no REST API at {url}: the response to shop.json contains no shop.")
             with shop_scope(shop):
                 store_import = get_or_create_import(url)
-                with closing(run_store_import(store_import, client, source_shop)) as states:
-                    for state in states:
-                        self._print_progress(state)
+                if options["reopen"]:
+                    reopen_import(store_import)
+                if options["verify"]:
+                    verify_and_print(self.stdout, store_import, client, source_shop, report=options["report"])
+                    return
+                self._import(store_import, client, source_shop, options)
                 self._print_report(store_import, source_shop)
                 failed = ImportProblem.objects.filter(store_import=store_import, is_failure=True).count()
         except ObjectGone as error:
@@ -71,6 +83,16 @@ class Command(BaseCommand):
             raise CommandError(error.sentence) from None
         if failed:
             raise CommandError(f"{failed} {'object was' if failed == 1 else 'objects were'} not imported.")
+
+    def _import(
+        self, store_import: StoreImport, client: SourceClient, source_shop: SourceObject, options: Mapping[str, Any]
+    ) -> None:
+        if options["follow"] or options["final"]:
+            follow_and_print(self.stdout, store_import, client, options, on_progress=self._print_progress)
+            return
+        with closing(run_store_import(store_import, client, source_shop)) as states:
+            for state in states:
+                self._print_progress(state)
 
     def _print_progress(self, state: StreamState) -> None:
         if sys.stderr.isatty():
@@ -94,3 +116,15 @@ class Command(BaseCommand):
         self.stdout.write("Not imported:")
         for what, reason in NOT_IMPORTED:
             self.stdout.write(f"  {what}: {reason}")
+
+
+def _get_token(options: Mapping[str, Any]) -> str:
+    """Return the access token. Raise ``CommandError`` if it or the word in the name of its header is invalid."""
+    token = str(options["token"] or os.environ.get(TOKEN_VARIABLE, "")).strip()
+    if not token:
+        raise CommandError(f"Pass the access token of the store with --token or {TOKEN_VARIABLE}.")
+    if not _VISIBLE_ASCII.fullmatch(token):
+        raise CommandError("The access token contains spaces or special characters. Copy it from the store again.")
+    if not _HEADER_WORD.fullmatch(options["brand"]):
+        raise CommandError("--brand must only contain the letters a to z, digits and hyphens.")
+    return token

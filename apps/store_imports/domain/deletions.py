@@ -1,0 +1,202 @@
+"""Delete the imported objects that were deleted in the store.
+
+The ids of all objects are listed and compared with the map of ids. Nothing is deleted if the list is empty, has fewer
+objects than the store counts, or lacks more than half of the imported objects. Each missing id is requested once more.
+Objects that someone has changed in this shop are kept, and so are those that can't be deleted.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from django.apps import apps
+from django.db import transaction
+from django.db.models import Model
+
+from apps.core.events.context import event_context
+from apps.core.events.models import Event
+from apps.core.events.recording import record_for_audit_log_only
+from apps.core.i18n.messages import Message, as_message, define_message, define_text
+from apps.core.tenancy.scope import get_current_shop
+from apps.store_imports.domain.streams import (
+    ACTOR,
+    IdList,
+    ObjectResult,
+    Outcome,
+    Source,
+    Stream,
+    streams,
+    write_in_savepoint,
+)
+from apps.store_imports.models import ImportProblem, MappedId, StoreImport
+
+IDS_PER_PAGE = 250
+DELETED_AT_ONCE = 50
+# A list without this part of the imported objects is not trusted, unless only a few are missing.
+MAX_MISSING_SHARE, MAX_MISSING_FEW = 0.5, 10
+
+_CHANGED_HERE = define_text(
+    "store_imports.kept_changed", "The store has deleted this object. It was kept, because it was changed in this shop."
+)
+_NOT_DELETABLE = define_message(
+    "store_imports.kept_refused", "The store has deleted this object. It was kept: {reason}"
+)
+
+
+def delete_missing_objects(store_import: StoreImport, source: Source, *, always: bool = False) -> Iterator[int]:
+    """Delete the objects that the store has deleted. Must only be called after a pass that has ended.
+
+    Yield the number of deleted objects after each transaction. Unless ``always``, the ids of a resource are only listed
+    if the store counts another number of objects than were imported.
+    """
+    source = source.without_filter()
+    by_resource: dict[str, list[Stream]] = {}
+    for stream in streams.values():
+        if stream.id_list is not None:
+            by_resource.setdefault(stream.resource, []).append(stream)
+    # Objects are deleted before those that they refer to.
+    for members in reversed(by_resource.values()):
+        missing = _find_missing_ids(store_import, source, members, always=always)
+        for chunk in _split(missing, DELETED_AT_ONCE):
+            yield _delete_objects(store_import, source, members[0], chunk)
+
+
+def _find_missing_ids(
+    store_import: StoreImport, source: Source, members: Sequence[Stream], *, always: bool
+) -> Sequence[int]:
+    """Return the source ids of imported objects that the store no longer has."""
+    before = _count(source, members)
+    if not always and before is not None and before == _count_expected(store_import, members):
+        return ()
+    listed = {source_id for stream in members for source_id in _list_ids(source, stream)}
+    after = _count(source, members)
+    if not listed or any(count is not None and len(listed) < count for count in (before, after)):
+        return ()
+    entries = MappedId.objects.filter(store_import=store_import, resource=members[0].resource)
+    imported = entries.exclude(digest=MappedId.KEPT).order_by("source_id").values_list("source_id", flat=True)
+    total, missing = 0, []
+    for source_id in imported.iterator():
+        total += 1
+        if source_id not in listed:
+            missing.append(source_id)
+    if len(missing) > max(MAX_MISSING_FEW, total * MAX_MISSING_SHARE):
+        return ()
+    return [source_id for chunk in _split(missing, IDS_PER_PAGE) for source_id in _confirm(source, members, chunk)]
+
+
+def _count(source: Source, members: Sequence[Stream]) -> int | None:
+    """Return the number of objects in the store, or None if the store does not count them."""
+    total = 0
+    for stream in members:
+        count = stream.count_objects(source)
+        if count is None:
+            return None
+        total += count
+    return total
+
+
+def _count_expected(store_import: StoreImport, members: Sequence[Stream]) -> int:
+    """Return the number of objects that the store has if it has deleted none: those in the map, and the failed ones."""
+    resource, names = members[0].resource, [stream.name for stream in members]
+    entries = MappedId.objects.filter(store_import=store_import, resource=resource)
+    unmapped = ImportProblem.objects.filter(store_import=store_import, stream__in=names).exclude(
+        source_id__in=entries.values("source_id")
+    )
+    return entries.exclude(digest=MappedId.KEPT).count() + unmapped.count()
+
+
+def _list_ids(source: Source, stream: Stream) -> Iterator[int]:
+    ids = _get_id_list(stream)
+    position = 0
+    while page := source.client.get_page(
+        ids.path, ids.name, since_id=position, limit=IDS_PER_PAGE, fields="id", **ids.query
+    ):
+        source.keep_alive()
+        position = page[-1]["id"]
+        yield from (row["id"] for row in page)
+
+
+def _confirm(source: Source, members: Sequence[Stream], chunk: Sequence[int]) -> Sequence[int]:
+    """Return the ids of a chunk that the store does not return if it is asked for them."""
+    source.keep_alive()
+    found: set[int] = set()
+    for stream in members:
+        ids = _get_id_list(stream)
+        wanted = ",".join(map(str, chunk))
+        rows = source.client.get_page(
+            ids.path, ids.name, since_id=0, limit=IDS_PER_PAGE, fields="id", ids=wanted, **ids.query
+        )
+        found |= {row["id"] for row in rows}
+    return [source_id for source_id in chunk if source_id not in found]
+
+
+def _split(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    return (ids[start : start + size] for start in range(0, len(ids), size))
+
+
+def _get_id_list(stream: Stream) -> IdList:
+    assert stream.id_list is not None
+    return stream.id_list
+
+
+@transaction.atomic
+def _delete_objects(store_import: StoreImport, source: Source, stream: Stream, source_ids: Collection[int]) -> int:
+    """Delete the imported objects with these source ids, and remove them from the map. Return their number."""
+    source.keep_alive()
+    entries = source.ids.get_entries(stream.resource, source_ids)
+    targets = stream.model._default_manager.in_bulk([row.target_id for row in entries.values()])
+    changed_here = _find_changed_here(stream.model, targets)
+    deleted = 0
+    with event_context(), record_for_audit_log_only():
+        for entry in entries.values():
+            target = targets.get(entry.target_id)
+            problem: Message | None = None
+            if target is not None and entry.target_id in changed_here:
+                problem = as_message(_CHANGED_HERE)
+            elif target is not None:
+                parts = stream.get_part_ids(target)
+                problem = _delete_target(source, stream, target)
+                if problem is None:
+                    deleted += 1
+                    for resource, ids in parts.items():
+                        source.ids.remove_targets(resource, ids)
+            _save_deletion(store_import, stream, entry, problem)
+    return deleted
+
+
+def _delete_target(source: Source, stream: Stream, target: Model) -> Message | None:
+    """Delete an object of this shop. Return the reason if it can't be deleted."""
+
+    def delete() -> ObjectResult:
+        stream.delete_target(target, at=source.at)
+        return ObjectResult(Outcome.CHANGED)
+
+    result = write_in_savepoint(delete)
+    if result.problem is None:
+        return None
+    return _NOT_DELETABLE(reason=as_message(result.problem))
+
+
+def _save_deletion(store_import: StoreImport, stream: Stream, entry: MappedId, problem: Message | None) -> None:
+    """Remove a deleted object from the map, or note why it was kept."""
+    names = [other.name for other in streams.values() if other.resource == stream.resource]
+    ImportProblem.objects.filter(store_import=store_import, stream__in=names, source_id=entry.source_id).delete()
+    if problem is None:
+        entry.delete()
+        return
+    entry.digest = MappedId.KEPT
+    entry.save(update_fields=["digest"])
+    ImportProblem.objects.create(
+        shop=get_current_shop(),
+        store_import=store_import,
+        stream=stream.name,
+        source_id=entry.source_id,
+        is_failure=False,
+        reason=problem,
+    )
+
+
+def _find_changed_here(model: type[Model], target_ids: Collection[int]) -> set[int]:
+    """Return the ids of objects that someone else than an import has created or changed, by the audit log."""
+    concrete = model._meta.concrete_model
+    labels = [other._meta.label_lower for other in apps.get_models() if other._meta.concrete_model is concrete]
+    events = Event.objects.filter(subject_type__in=labels, subject_id__in=target_ids).exclude(actor=ACTOR)
+    return set(events.order_by().values_list("subject_id", flat=True).distinct())

@@ -1,0 +1,189 @@
+"""Tests of ``import_store --follow`` and ``--final``: changes, deletions, clocks, interruptions and the end."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from urllib.parse import unquote
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError
+
+from apps.core.rest.versions import get_latest_version
+from apps.core.tenancy.scope import shop_scope
+from apps.store_imports.domain import runner
+from apps.store_imports.domain.following import Following, PassResult
+from apps.store_imports.domain.source_client import SourceClient
+from apps.store_imports.models import ImportProblem, StoreImport
+from tests.store_imports.conftest import StoreImporter
+from tests.store_imports.faulty_proxy import HELD, OK, FaultyProxy
+from tests.store_imports.old_store import describe_store, fill_store, post
+from tests.support.api_client import ApiClient
+from tests.support.factories.catalog import ATTACHMENT
+from tests.support.servers.live import LiveServer
+from tests.support.types import Json, JsonObject
+
+
+@contextmanager
+def follow(importer: StoreImporter) -> Iterator[Iterator[PassResult]]:
+    """Yield the results of passes, which run when they are requested."""
+    client = SourceClient(importer.url, importer.source.token, "shopify", get_latest_version())
+    with shop_scope(importer.shop):
+        following = Following(store_import=runner.get_or_create_import(importer.url), client=client)
+        with closing(following.follow(interval=0)) as results:
+            yield results
+
+
+def get_all(api: ApiClient, name: str) -> list[Json]:
+    rows: list[Json] = api.get(f"{name}.json", limit=250).json()[name]
+    return rows
+
+
+def delete(api: ApiClient, path: str) -> None:
+    assert api.delete(f"{path}.json").status_code == 200
+
+
+@pytest.mark.parametrize("hours", [-3, 3])
+def test_following_brings_changes_and_deletions_despite_different_clocks(
+    importer: StoreImporter, proxy: FaultyProxy, hours: int
+) -> None:
+    fill_store(importer.source)
+    proxy.skew = timedelta(hours=hours)
+    source = importer.source
+    with follow(importer) as passes:
+        assert next(passes).is_complete
+        products = get_all(source, "products")
+        add_image(source, products[1])
+        collection = source.get("custom_collections.json", title="Best").json()["custom_collections"][0]
+        members = source.get("collects.json", collection_id=collection["id"]).json()["collects"]
+        next(passes)
+        assert describe_store(importer.target) == describe_store(source)
+
+        delete(source, f"products/{products[0]['id']}")
+        delete(source, f"products/{products[1]['id']}/variants/{products[1]['variants'][0]['id']}")
+        delete(source, f"products/{products[1]['id']}/images/{products[1]['images'][0]['id']}")
+        delete(source, f"collects/{members[0]['id']}")
+        delete(source, f"customers/{get_all(source, 'customers')[2]['id']}")
+        delete(source, f"pages/{get_all(source, 'pages')[0]['id']}")
+        delete(source, f"redirects/{get_all(source, 'redirects')[0]['id']}")
+        post(source, "customers", "customer", {"last_name": "New", "email": "new@example.com"})
+        set_stock(source, products[3], 77)
+        result = next(passes)
+
+        assert describe_store(importer.target) == describe_store(source)
+        assert (result.deleted, result.is_complete) == (4, True)
+        before = len(proxy.paths)
+        idle = next(passes)
+        assert (idle.changed, idle.deleted) == (0, 0)
+    # Only locations have no filter. The lists of ids are not read if the numbers of objects are equal.
+    lists = [path for path in proxy.paths[before:] if "limit=" in path and "metafields" not in path]
+    assert lists
+    assert not [path for path in lists if not re.search(r"updated_at_min|[?&]ids=|_ids=|collection_id=", unquote(path))]
+
+
+def add_image(api: ApiClient, product: JsonObject) -> None:
+    image = {"attachment": ATTACHMENT, "filename": "second.png", "position": 1}
+    assert api.post(f"products/{product['id']}/images.json", {"image": image}).status_code in {200, 201}
+
+
+def set_stock(api: ApiClient, product: JsonObject, available: int) -> None:
+    location_id = api.get("locations.json").json()["locations"][0]["id"]
+    item_id = product["variants"][0]["inventory_item_id"]
+    body = {"inventory_item_id": item_id, "location_id": location_id, "available": available}
+    assert api.post("inventory_levels/set.json", body).status_code == 200
+
+
+def test_only_a_plausible_list_deletes_and_objects_that_staff_changed_are_kept(
+    importer: StoreImporter, proxy: FaultyProxy
+) -> None:
+    pages = [post(importer.source, "pages", "page", {"title": f"Page {number}"}) for number in range(4)]
+    answers = {"pages": lambda rows: rows[:0], "count": 4}
+
+    def spoil(path: str, data: JsonObject) -> None:
+        if "fields=id" in path and "/pages.json" in path:
+            data["pages"] = answers["pages"](data["pages"])  # type: ignore[operator]
+        elif "/pages/count.json" in path:
+            data["count"] = answers["count"]
+
+    with follow(importer) as passes:
+        next(passes)
+        ours = get_all(importer.target, "pages")
+        response = importer.target.put(f"pages/{ours[1]['id']}.json", {"page": {"author": "Staff"}})
+        assert response.status_code == 200
+        for page in pages[:2]:
+            delete(importer.source, f"pages/{page['id']}")
+        proxy.edit = spoil
+        # An empty list, and a list with fewer objects than the store counts.
+        answers["count"] = 2
+        assert next(passes).deleted == 0
+        answers["pages"] = lambda rows: rows[:1]
+        assert next(passes).deleted == 0
+        assert len(get_all(importer.target, "pages")) == 4
+        proxy.edit = None
+        assert next(passes).deleted == 1
+        assert next(passes).deleted == 0
+
+        assert [row["title"] for row in get_all(importer.target, "pages")] == ["Page 1", "Page 2", "Page 3"]
+        note = ImportProblem.objects.get()
+        assert (note.source_id, note.is_failure) == (pages[1]["id"], False)
+        assert "changed in this shop" in note.reason
+
+
+def test_the_final_pass_brings_everything_and_ends_the_import(importer: StoreImporter) -> None:
+    fill_store(importer.source)
+    importer.run()
+    page = importer.source.get("pages.json", handle="shipping").json()["pages"][0]
+    metafield = importer.source.get(f"pages/{page['id']}/metafields.json").json()["metafields"][0]
+    delete(importer.source, f"metafields/{metafield['id']}")
+    delete(importer.source, f"pages/{get_all(importer.source, 'pages')[0]['id']}")
+
+    output = importer.run("--final")
+
+    behind = re.search(r"The shop was ([0-9.]+) seconds behind the store", output)
+    assert behind is not None
+    assert float(behind[1]) < 30
+    importer.run("--verify")
+    with pytest.raises(CommandError, match=r"ended on .* add --reopen"):
+        importer.run("--follow")
+    with pytest.raises(CommandError, match="ended on"):
+        importer.run()
+    importer.run("--reopen")
+
+
+def test_following_survives_a_kill_and_ends_cleanly_on_a_signal(
+    importer: StoreImporter, proxy: FaultyProxy, server: LiveServer
+) -> None:
+    fill_store(importer.source)
+    importer.run()
+    product = get_all(importer.source, "products")[0]
+    assert importer.source.put(f"products/{product['id']}.json", {"product": {"title": "Stool"}}).status_code == 200
+    delete(importer.source, f"pages/{get_all(importer.source, 'pages')[0]['id']}")
+    environment = {**server.env, "BACKOFFICE_BASE_URL": "http://127.0.0.1:1"}
+    command = [sys.executable, "manage.py", "import_store", *importer.get_arguments(), "--follow", "--interval", "0"]
+    start = len(proxy.paths)
+    proxy.choose_fault = lambda number: HELD if number >= start + 12 else OK
+    process = subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment, stdout=subprocess.DEVNULL)
+    assert proxy.is_holding.wait(120)
+    process.kill()
+    process.wait(30)
+    proxy.choose_fault = lambda number: OK
+    with shop_scope(importer.shop):
+        assert StoreImport.objects.filter(state="running").update(claimed_until=None) == 1
+
+    process = subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "1 deleted" in line:
+            break
+    process.send_signal(signal.SIGTERM)
+    output = process.communicate(timeout=60)[0]
+
+    assert process.returncode == 0
+    assert "Stopped." in output
+    assert describe_store(importer.target) == describe_store(importer.source)
+    with shop_scope(importer.shop):
+        assert StoreImport.objects.get().claim is None
