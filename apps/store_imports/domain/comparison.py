@@ -1,6 +1,7 @@
 """Compare the REST representation of an object in the store with that of the imported object in this shop."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ ALWAYS_DIFFERENT: Mapping[str, str] = {
     "updated_at": "the time of the last change in this shop",
 }
 ANY_DEPTH = "*."
+_INDEX = re.compile(r"\[[0-9]+\]", re.ASCII)
 
 
 class Difference(NamedTuple):
@@ -43,12 +45,14 @@ class Comparison:
         serializer: The serializer of the REST API, or None if the stream implements ``read_own``.
         ids: The names of resources in the map of IDs, by the paths of members that are IDs or lists of IDs.
         not_compared: The reasons not to compare members, by path. ``*.name`` is a name at any depth.
+        limits: The reasons why members can differ, by path. Such differences are reported as limits.
         unordered: The paths of lists of which the order has no meaning.
     """
 
     serializer: Resource | None
     ids: Mapping[str, str] = field(default_factory=dict)
     not_compared: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, str] = field(default_factory=dict)
     unordered: Collection[str] = ()
 
     def read_objects(self, target_ids: Collection[int], version: str) -> Mapping[int, SourceObject]:
@@ -60,6 +64,10 @@ class Comparison:
         if path in self.not_compared or f"{ANY_DEPTH}{name}" in self.not_compared:
             return False
         return name not in ALWAYS_DIFFERENT or path in self.ids
+
+    def get_limit(self, shown_path: str) -> str:
+        """Return the reason why a member can differ, or a blank text."""
+        return self.limits.get(_INDEX.sub("", shown_path), "")
 
     def collect_ids(self, objects: Sequence[SourceObject]) -> Mapping[str, set[int]]:
         """Return the IDs in objects of the store, by resource."""

@@ -132,6 +132,7 @@ class _StreamVerification:
                 self.stream.normalize_pair(self.source, theirs, own)
                 differences = list(comparison.find_differences(theirs, own))
                 for difference in differences:
+                    limit = comparison.get_limit(difference.path)
                     self.record(
                         Kind.DIFFERS,
                         source_id=source_id,
@@ -139,10 +140,13 @@ class _StreamVerification:
                         field=difference.path,
                         theirs=difference.theirs,
                         ours=difference.ours,
-                        reason=problems[source_id].reason if source_id in problems else "",
+                        reason=limit or (problems[source_id].reason if source_id in problems else ""),
+                        is_limit=bool(limit),
                     )
-                self.summary.differing += bool(differences)
+                are_limits = all(comparison.get_limit(difference.path) for difference in differences)
                 self.summary.equal += not differences
+                self.summary.limits += bool(differences) and are_limits
+                self.summary.differing += not are_limits
 
     def _get_problems(self, source_ids: Mapping[int, object]) -> Mapping[int, ImportProblem]:
         rows = ImportProblem.objects.filter(

@@ -29,10 +29,11 @@ from apps.store_imports.domain.source_client import SourceObject, refuse_malform
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.handles import find_taken_handles
 from apps.store_imports.resources.moments import parse_source_moment
-from apps.store_imports.resources.reasons import CREATED_NOW, OWN_ADDRESS
+from apps.store_imports.resources.reasons import CREATED_NOW, KEEPS_HANDLE, OWN_ADDRESS
 
 PAGE_SIZE = 50
 IMAGE_SECONDS = 10.0
+_LIMITS = {"handle": KEEPS_HANDLE}
 _NOT_COMPARED = {"image.src": OWN_ADDRESS, "image.created_at": CREATED_NOW}
 _FIELDS = ("title", "body_html", "sort_order", "template_suffix", "rules", "disjunctive")
 _NO_IMAGE = define_message("store_imports.no_image", "The image {src} was not imported: {reason}")
@@ -155,7 +156,10 @@ class CustomCollectionStream(CollectionStream):
     serializer = CustomCollectionSerializer
     id_list = IdList("custom_collections.json", "custom_collections")
     comparison = Comparison(
-        serializer=CustomCollectionSerializer, ids={"product_ids": "product"}, not_compared=_NOT_COMPARED
+        serializer=CustomCollectionSerializer,
+        ids={"product_ids": "product"},
+        not_compared=_NOT_COMPARED,
+        limits=_LIMITS,
     )
 
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
@@ -215,7 +219,7 @@ class SmartCollectionStream(CollectionStream):
     kind = Collection.Kind.SMART
     serializer = SmartCollectionSerializer
     id_list = IdList("smart_collections.json", "smart_collections")
-    comparison = Comparison(serializer=SmartCollectionSerializer, not_compared=_NOT_COMPARED)
+    comparison = Comparison(serializer=SmartCollectionSerializer, not_compared=_NOT_COMPARED, limits=_LIMITS)
 
 
 def _is_same_second(before: Any, after: Any) -> bool:

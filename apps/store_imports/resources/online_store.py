@@ -20,7 +20,7 @@ from apps.store_imports.domain.source_client import SourceObject, refuse_malform
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream
 from apps.store_imports.resources.file_rows import OUTCOMES, import_file_rows
 from apps.store_imports.resources.handles import find_taken_handles
-from apps.store_imports.resources.reasons import CREATED_NOW
+from apps.store_imports.resources.reasons import CREATED_NOW, KEEPS_HANDLE
 
 PAGE_SIZE = 100
 _PAGE_FIELDS = ("title", "handle", "body_html", "author", "template_suffix", "published_at")
@@ -82,7 +82,9 @@ class PageStream(_FileRowStream):
     model: ClassVar[type[Model]] = Page
     id_list = IdList("pages.json", "pages")
     comparison = Comparison(
-        serializer=PageSerializer, not_compared={"created_at": CREATED_NOW, "shop_id": "each shop has its own ID"}
+        serializer=PageSerializer,
+        not_compared={"created_at": CREATED_NOW, "shop_id": "each shop has its own ID"},
+        limits={"handle": KEEPS_HANDLE},
     )
 
     def build_body(self, row: SourceObject, handle: str | None) -> SourceObject:

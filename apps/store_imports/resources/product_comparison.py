@@ -11,7 +11,7 @@ from apps.inventory.models import InventoryLevel
 from apps.store_imports.domain.comparison import Comparison, read_objects
 from apps.store_imports.domain.source_client import SourceObject
 from apps.store_imports.domain.streams import Source
-from apps.store_imports.resources.reasons import CREATED_NOW, OWN_ADDRESS
+from apps.store_imports.resources.reasons import CREATED_NOW, KEEPS_HANDLE, OWN_ADDRESS
 
 COMPARISON = Comparison(
     serializer=ProductSerializer,
@@ -34,6 +34,7 @@ COMPARISON = Comparison(
         "variants.inventory_quantity": "is the sum of the inventory levels, which are compared",
         "variants.old_inventory_quantity": "is the sum of the inventory levels, which are compared",
     },
+    limits={"handle": KEEPS_HANDLE},
     unordered=("images.variant_ids", "variants.levels"),
 )
 
