@@ -22,6 +22,10 @@ ALWAYS_DIFFERENT: Mapping[str, str] = {
     "admin_graphql_api_id": "contains the ID",
     "updated_at": "the time of the last change in this shop",
 }
+# Reasons that several streams have not to compare a member.
+CREATED_NOW = "imported objects get the time of the import"
+KEEPS_HANDLE = "an object that was imported keeps its handle when the store changes it"
+OWN_ADDRESS = "each shop serves its images at its own address"
 ANY_DEPTH = "*."
 _INDEX = re.compile(r"\[[0-9]+\]", re.ASCII)
 

@@ -21,7 +21,7 @@ _KEPT = "deleted in the store, and kept because it was changed or is needed in t
 _NO_COMPARISON = "objects of this kind are not compared"
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """The kind of a finding. The values are in the report."""
 
     DIFFERS = "differs"
@@ -35,7 +35,7 @@ class Finding:
     """A line of the report. ``is_limit`` is True for a difference that is known and has a ``reason``."""
 
     stream: str
-    kind: Kind
+    kind: FindingKind
     source_id: int | None = None
     target_id: int | None = None
     field: str = ""
@@ -88,15 +88,15 @@ class _StreamVerification:
         self.store_import, self.stream, self.source, self._record = store_import, stream, source, record
         self.summary = StreamSummary(stream.name)
 
-    def record(self, kind: Kind, **values: object) -> None:
+    def record(self, kind: FindingKind, **values: object) -> None:
         self._record(Finding(stream=self.stream.name, kind=kind, **values))  # type: ignore[arg-type]
 
     def run(self) -> StreamSummary:
         if self.stream.comparison is None:
-            self.record(Kind.NOT_COMPARED, reason=_NO_COMPARISON, is_limit=True)
+            self.record(FindingKind.NOT_COMPARED, reason=_NO_COMPARISON, is_limit=True)
             return self.summary
         for path, reason in {**ALWAYS_DIFFERENT, **self.stream.comparison.not_compared}.items():
-            self.record(Kind.NOT_COMPARED, field=path, reason=reason, is_limit=True)
+            self.record(FindingKind.NOT_COMPARED, field=path, reason=reason, is_limit=True)
         position = 0
         while page := self.stream.read_page(self.source, position):
             self.source.keep_alive()
@@ -125,7 +125,11 @@ class _StreamVerification:
             elif target_id in exempt:
                 self.summary.limits += 1
                 self.record(
-                    Kind.DIFFERS, source_id=source_id, target_id=target_id, reason=exempt[target_id], is_limit=True
+                    FindingKind.DIFFERS,
+                    source_id=source_id,
+                    target_id=target_id,
+                    reason=exempt[target_id],
+                    is_limit=True,
                 )
             else:
                 theirs, own = comparison.translate_ids(row, target_ids), ours[target_id]
@@ -134,7 +138,7 @@ class _StreamVerification:
                 for difference in differences:
                     limit = comparison.get_limit(difference.path)
                     self.record(
-                        Kind.DIFFERS,
+                        FindingKind.DIFFERS,
                         source_id=source_id,
                         target_id=target_id,
                         field=difference.path,
@@ -158,7 +162,7 @@ class _StreamVerification:
         """Record an object that this shop does not have. It is a limit if the import noted why it was left out."""
         is_limit = problem is not None and not problem.is_failure
         reason = problem.reason if problem is not None else "not imported yet, or deleted in this shop"
-        self.record(Kind.MISSING, source_id=source_id, reason=reason, is_limit=is_limit)
+        self.record(FindingKind.MISSING, source_id=source_id, reason=reason, is_limit=is_limit)
         self.summary.limits += is_limit
         self.summary.missing += not is_limit
 
@@ -192,6 +196,6 @@ class _StreamVerification:
 
     def _record_more(self, target_id: int, source_id: int | None, reason: str) -> None:
         is_limit = reason == _KEPT
-        self.record(Kind.MORE, source_id=source_id, target_id=target_id, reason=reason, is_limit=is_limit)
+        self.record(FindingKind.MORE, source_id=source_id, target_id=target_id, reason=reason, is_limit=is_limit)
         self.summary.limits += is_limit
         self.summary.more += not is_limit

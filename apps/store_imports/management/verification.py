@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, OutputWrapper
 
 from apps.core.sanitizing import SafeCsvWriter
 from apps.store_imports.domain.source_client import SourceClient, SourceObject
-from apps.store_imports.domain.verification import Finding, Kind, verify_import
+from apps.store_imports.domain.verification import Finding, FindingKind, verify_import
 from apps.store_imports.models import StoreImport
 
 MAX_SHOWN_FINDINGS = 100
@@ -28,9 +28,9 @@ def verify_and_print(
 
     def show(finding: Finding) -> None:
         nonlocal shown
-        if finding.kind != Kind.NOT_COMPARED:
+        if finding.kind != FindingKind.NOT_COMPARED:
             shown += 1
-        if finding.kind == Kind.NOT_COMPARED or shown <= MAX_SHOWN_FINDINGS:
+        if finding.kind == FindingKind.NOT_COMPARED or shown <= MAX_SHOWN_FINDINGS:
             output.write(_describe(finding))
 
     with _open_report(report) as write:
@@ -55,7 +55,7 @@ def verify_and_print(
 
 def _describe(finding: Finding) -> str:
     """Return a line without the values."""
-    if finding.kind == Kind.NOT_COMPARED:
+    if finding.kind == FindingKind.NOT_COMPARED:
         return f"{finding.stream}: not compared: {finding.field}{': ' if finding.field else ''}{finding.reason}"
     number = finding.source_id if finding.source_id is not None else f"(this shop's {finding.target_id})"
     where = f" in {finding.field}" if finding.field else ""

@@ -12,10 +12,9 @@ from apps.core.tenancy.scope import get_current_shop
 from apps.inventory.api.locations import LocationSerializer
 from apps.inventory.domain import locations
 from apps.inventory.models import InventoryLevel, Location
-from apps.store_imports.domain.comparison import Comparison
+from apps.store_imports.domain.comparison import CREATED_NOW, Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed, sort_by_id
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
-from apps.store_imports.resources.reasons import CREATED_NOW
 
 _COLUMNS = ("name", "address1", "address2", "city", "zip", "phone", "province", "province_code", "country_code")
 LANGUAGE = "is in the language of the shop"

@@ -15,12 +15,11 @@ from apps.content.models import Page, Redirect
 from apps.core.i18n.messages import Message
 from apps.imports_exports.domain.resources import get_importers
 from apps.imports_exports.domain.rows import ImportRow, RowResult
-from apps.store_imports.domain.comparison import Comparison
+from apps.store_imports.domain.comparison import CREATED_NOW, KEEPS_HANDLE, Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream
 from apps.store_imports.resources.file_rows import OUTCOMES, import_file_rows
 from apps.store_imports.resources.handles import find_taken_handles
-from apps.store_imports.resources.reasons import CREATED_NOW, KEEPS_HANDLE
 
 PAGE_SIZE = 100
 _PAGE_FIELDS = ("title", "handle", "body_html", "author", "template_suffix", "published_at")

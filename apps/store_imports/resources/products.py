@@ -30,11 +30,11 @@ from apps.store_imports.domain.streams import (
     Stream,
     write_in_savepoint,
 )
-from apps.store_imports.resources.changed_stock import find_products_with_changed_stock
 from apps.store_imports.resources.file_rows import OUTCOMES, import_file_rows
 from apps.store_imports.resources.handles import find_taken_handles
-from apps.store_imports.resources.product_comparison import COMPARISON, normalize_products, read_products
-from apps.store_imports.resources.product_parts import (
+from apps.store_imports.resources.product_details.changed_stock import find_products_with_changed_stock
+from apps.store_imports.resources.product_details.comparison import COMPARISON, normalize_products, read_products
+from apps.store_imports.resources.product_details.parts import (
     IMAGE,
     ITEM,
     VARIANT,
