@@ -175,15 +175,15 @@ def test_following_survives_a_kill_and_ends_cleanly_on_a_signal(
     with shop_scope(importer.shop):
         assert StoreImport.objects.filter(state="running").update(claimed_until=None) == 1
 
-    process = subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    for line in process.stdout:
+    again = subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment, stdout=subprocess.PIPE, text=True)
+    assert again.stdout is not None
+    for line in again.stdout:
         if "1 deleted" in line:
             break
-    process.send_signal(signal.SIGTERM)
-    output = process.communicate(timeout=60)[0]
+    again.send_signal(signal.SIGTERM)
+    output = again.communicate(timeout=60)[0]
 
-    assert process.returncode == 0
+    assert again.returncode == 0
     assert "Stopped." in output
     assert describe_store(importer.target) == describe_store(importer.source)
     with shop_scope(importer.shop):
