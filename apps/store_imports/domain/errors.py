@@ -13,9 +13,24 @@ OTHER_CURRENCY = define_message(
     "Change the currency of this shop in the settings, or import into a new shop.",
 )
 
+RUNNING = define_text(
+    "store_imports.running", "An import into this shop is running. Wait until it is done, or pause it first."
+)
+TOKEN_MISSING = define_text(
+    "store_imports.token_missing", "The access token was deleted. Connect to the store again to continue the import."
+)
+
 
 class SourceUnreadable(DomainError):
     """Raised when the store can't be read. The message says what to do."""
+
+
+class SourceUnreachable(SourceUnreadable):
+    """Raised when the store did not answer several attempts. A later attempt may succeed."""
+
+
+class SelectionRefused(DomainError):
+    """Raised when a stream to import does not exist, or nothing is selected."""
 
 
 class StoreImportBusy(DomainError):
@@ -30,3 +45,17 @@ class CurrencyDiffers(DomainError):
 
     def __init__(self, *, theirs: str, ours: str) -> None:
         super().__init__(OTHER_CURRENCY(theirs=theirs, ours=ours))
+
+
+class ImportRunning(DomainError):
+    """Raised when an import into the shop is running."""
+
+    def __init__(self) -> None:
+        super().__init__(RUNNING)
+
+
+class TokenMissing(DomainError):
+    """Raised when the access token of an import was deleted."""
+
+    def __init__(self) -> None:
+        super().__init__(TOKEN_MISSING)

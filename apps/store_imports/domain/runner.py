@@ -8,7 +8,7 @@ runs an import at a time.
 import time
 import uuid
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -24,8 +24,10 @@ from apps.core.events.recording import record_for_audit_log_only
 from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.domain.errors import CurrencyDiffers, StoreImportBusy
 from apps.store_imports.domain.id_map import IdMap, NewId
+from apps.store_imports.domain.progress import add_seconds, create_states
+from apps.store_imports.domain.selection import select_streams
 from apps.store_imports.domain.source_client import SourceClient, SourceObject
-from apps.store_imports.domain.streams import ObjectResult, Outcome, Source, Stream, get_digest, streams
+from apps.store_imports.domain.streams import ObjectResult, Outcome, Source, Stream, get_digest
 from apps.store_imports.models import ImportProblem, StoreImport, StreamState
 
 # A killed process blocks other processes for this long.
@@ -77,23 +79,28 @@ def get_or_create_import(source_url: str) -> StoreImport:
     return StoreImport.objects.get_or_create(shop=get_current_shop(), source_url=source_url)[0]
 
 
-def run_store_import(store_import: StoreImport, client: SourceClient, shop: SourceObject) -> Generator[StreamState]:
+def run_store_import(
+    store_import: StoreImport, client: SourceClient, shop: SourceObject, *, streams: Collection[str] = ()
+) -> Generator[StreamState]:
     """Import a store, or continue an interrupted import. Yield the state of the current stream after each page.
 
-    ``shop`` is the store's shop object.
+    ``shop`` is the store's shop object. ``streams`` are the names of the streams to import, by default all.
 
     Raises:
+        SelectionRefused: There is no stream with one of the names.
         SourceUnreadable: The store can't be read. What was imported is kept, and the next call continues.
         StoreImportBusy: Another process runs the import.
         CurrencyDiffers: The store has another currency than the shop.
     """
-    _check_currency(shop)
+    selected = select_streams(streams)
+    check_currency(shop)
     with _claim_import(store_import) as claim:
         client = replace(client, sleep=claim.sleep)
-        _start_run(store_import, claim)
+        _start_run(store_import, claim, selected)
         source = Source(client, shop, IdMap(store_import.pk), timezone.now(), claim.extend)
+        create_states(store_import, selected, source)
         written = 0
-        for stream in streams.values():
+        for stream in selected:
             for state, count in _run_stream(store_import, stream, source, claim):
                 planner_statistics.refresh_statistics_while_writing(written, written + count)
                 written += count
@@ -103,20 +110,24 @@ def run_store_import(store_import: StoreImport, client: SourceClient, shop: Sour
         )
 
 
-def _check_currency(shop: SourceObject) -> None:
+def check_currency(shop: SourceObject) -> None:
     theirs, ours = str(shop.get("currency")), get_current_shop().currency
     if theirs != ours:
         raise CurrencyDiffers(theirs=theirs, ours=ours)
 
 
 @transaction.atomic
-def _start_run(store_import: StoreImport, claim: ImportClaim) -> None:
-    """Start from the beginning if the last run has ended. Otherwise, the streams continue at their positions."""
+def _start_run(store_import: StoreImport, claim: ImportClaim, selected: Sequence[Stream]) -> None:
+    """Start from the beginning if the last run has ended. Otherwise, the streams continue at their positions.
+
+    The counts and problems of streams that are not selected stay those of their last run.
+    """
     claim.extend()
     store_import.refresh_from_db()
     if store_import.state == StoreImport.State.DONE:
-        StreamState.objects.filter(store_import=store_import).delete()
-        ImportProblem.objects.filter(store_import=store_import).delete()
+        names = [stream.name for stream in selected]
+        StreamState.objects.filter(store_import=store_import, name__in=names).delete()
+        ImportProblem.objects.filter(store_import=store_import, stream__in=names).delete()
         StoreImport.objects.filter(pk=store_import.pk).update(state=StoreImport.State.RUNNING, finished_at=None)
 
 
@@ -129,8 +140,12 @@ def _run_stream(
         return
     state.total = stream.count_objects(source)
     state.save(update_fields=["total"])
+    started = time.monotonic()
     while page := stream.read_page(source, state.position):
-        yield state, _import_page(store_import, stream, source, claim, state, page)
+        count = _import_page(store_import, stream, source, claim, state, page)
+        add_seconds(state, started)
+        yield state, count
+        started = time.monotonic()
     claim.extend()
     state.finished_at = timezone.now()
     state.save(update_fields=["finished_at"])
