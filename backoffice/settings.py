@@ -107,6 +107,7 @@ TASK_ROUTES = {
     **TASK_ROUTES_OF_OPERATOR,
     "webhooks.deliver": "webhooks",
     "imports_exports.*": "bulk",
+    "store_imports.run_import": "bulk",
     "bulk_edits.*": "bulk",
     "content.extract_theme": "bulk",
     "customers.clear_erased_text": "bulk",

@@ -1,9 +1,6 @@
 """Panel pages for imports: upload a file, check the preview, map columns, confirm, and read the report."""
 
-import io
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -27,8 +24,8 @@ from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
 from apps.core.i18n.messages import translate
 from apps.core.jobs.metrics import Stall, find_active_job, find_stall
-from apps.core.sanitizing import SafeCsvWriter
 from apps.core.types import Attrs
+from apps.imports_exports.admin.csv_response import create_csv_response
 from apps.imports_exports.admin.forms import UploadForm
 from apps.imports_exports.admin.outcomes import describe_outcome, find_corrected_import
 from apps.imports_exports.admin.result_display import add_labels_and_links, display_rows, format_reason
@@ -238,7 +235,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
                 for row in add_labels_and_links(batch, request):
                     yield {name: getattr(row, name) for name in columns} | {"reason": format_reason(row)}
 
-        return _create_csv_response(f"import-{import_job.pk}.csv", columns, iterate_cells())
+        return create_csv_response(f"import-{import_job.pk}.csv", columns, iterate_cells())
 
     @row_view("refused/", IMPORT)
     def refused_view(self, request: HttpRequest, import_job: Import) -> FileResponse:
@@ -261,28 +258,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         """Return a CSV file with a redirect for each product that could not keep its handle."""
         paths = find_changed_paths(import_job)
         rows = ({FROM: old, TO: new} for old, new in paths)
-        return _create_csv_response(f"redirects-{import_job.pk}.csv", (FROM, TO), rows)
-
-
-def _create_csv_response(name: str, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> FileResponse:
-    """Write a CSV file to disk and return it, because a file with a million rows would need too much memory."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
-    try:
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        writer = SafeCsvWriter(text, columns)
-        for row in rows:
-            writer.write(row)
-        text.detach()
-        file.seek(0)
-    except BaseException:
-        # The file has no name, so that closing it frees its space on a full disk.
-        with suppress(OSError):
-            file.close()
-        raise
-    response = FileResponse(file, as_attachment=True, filename=name)
-    response["Content-Type"] = "text/csv; charset=utf-8"
-    add_never_cache_headers(response)
-    return response
+        return create_csv_response(f"redirects-{import_job.pk}.csv", (FROM, TO), rows)
 
 
 def _get_refused_permissions(import_job: Import) -> list[str]:

@@ -15,6 +15,13 @@ OTHER_CURRENCY = define_message(
     "Change the currency of this shop in the settings, or import into a new shop.",
 )
 
+RUNNING = define_text(
+    "store_imports.running", "An import into this shop is running. Wait until it is done, or pause it first."
+)
+TOKEN_MISSING = define_text(
+    "store_imports.token_missing", "The access token was deleted. Connect to the store again to continue the import."
+)
+
 
 ENDED = define_message(
     "store_imports.ended",
@@ -27,7 +34,7 @@ class SourceUnreadable(DomainError):
 
 
 class SourceUnreachable(SourceUnreadable):
-    """Raised when all attempts to reach the store have failed."""
+    """Raised when all attempts to reach the store have failed. A later attempt may succeed."""
 
 
 class StoreImportEnded(DomainError):
@@ -35,6 +42,10 @@ class StoreImportEnded(DomainError):
 
     def __init__(self, ended_at: datetime) -> None:
         super().__init__(ENDED(date=ended_at.date().isoformat()))
+
+
+class SelectionRefused(DomainError):
+    """Raised when a stream to import does not exist, or nothing is selected."""
 
 
 class StoreImportBusy(DomainError):
@@ -49,3 +60,17 @@ class CurrencyDiffers(DomainError):
 
     def __init__(self, *, theirs: str, ours: str) -> None:
         super().__init__(OTHER_CURRENCY(theirs=theirs, ours=ours))
+
+
+class ImportRunning(DomainError):
+    """Raised when an import into the shop is running."""
+
+    def __init__(self) -> None:
+        super().__init__(RUNNING)
+
+
+class TokenMissing(DomainError):
+    """Raised when the access token of an import was deleted."""
+
+    def __init__(self) -> None:
+        super().__init__(TOKEN_MISSING)

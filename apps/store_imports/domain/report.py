@@ -20,7 +20,7 @@ NOT_IMPORTED = (
     ("deletions in the store", "only --follow and --final delete objects here"),
 )
 # The members of the shop object in the REST API, with the columns of ``Shop``.
-_SETTINGS = {
+COMPARED_SETTINGS = {
     "name": "name",
     "email": "email",
     "iana_timezone": "timezone",
@@ -32,9 +32,14 @@ _SETTINGS = {
 }
 
 
+def get_compared_settings(shop: SourceObject) -> SourceObject:
+    """Return the members of a store's shop object that ``compare_settings`` needs."""
+    return {name: shop[name] for name in COMPARED_SETTINGS if shop.get(name) is not None}
+
+
 def compare_settings(shop: SourceObject) -> Iterator[tuple[str, object, object]]:
     """Yield the settings that differ, with the values in the store and in this shop."""
     ours = get_current_shop()
-    for name, column in _SETTINGS.items():
+    for name, column in COMPARED_SETTINGS.items():
         if name in shop and shop[name] is not None and shop[name] != getattr(ours, column):
             yield name, shop[name], getattr(ours, column)

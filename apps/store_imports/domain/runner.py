@@ -8,7 +8,7 @@ runs an import at a time.
 import time
 import uuid
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -24,6 +24,8 @@ from apps.core.events.recording import record_for_audit_log_only
 from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.domain.errors import CurrencyDiffers, StoreImportBusy, StoreImportEnded
 from apps.store_imports.domain.id_map import IdMap, NewId
+from apps.store_imports.domain.progress import add_seconds, create_states
+from apps.store_imports.domain.selection import select_streams
 from apps.store_imports.domain.source_client import SourceClient, SourceObject
 from apps.store_imports.domain.streams import ObjectResult, Outcome, Source, Stream, get_digest, streams
 from apps.store_imports.models import ImportProblem, MappedId, StoreImport, StreamState
@@ -46,12 +48,14 @@ class PassOptions:
         retries: Read the objects again that were not imported, or not completely.
         is_thorough: See ``Source``.
         restarts: Start an interrupted pass over the changes from the beginning.
+        selected: The names of the streams to read, by default all.
     """
 
     only_changes: bool = False
     retries: bool = False
     is_thorough: bool = False
     restarts: bool = False
+    selected: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +101,22 @@ def get_or_create_import(source_url: str) -> StoreImport:
     return StoreImport.objects.get_or_create(shop=get_current_shop(), source_url=source_url)[0]
 
 
-def run_store_import(store_import: StoreImport, client: SourceClient, shop: SourceObject) -> Generator[StreamState]:
+def run_store_import(
+    store_import: StoreImport, client: SourceClient, shop: SourceObject, *, selected: Collection[str] = ()
+) -> Generator[StreamState]:
     """Import a store, or continue an interrupted import. Yield the state of the current stream after each page.
 
-    ``shop`` is the store's shop object.
+    ``shop`` is the store's shop object. ``selected`` are the names of the streams to import, by default all.
 
     Raises:
+        SelectionRefused: There is no stream with one of the names.
         SourceUnreadable: The store can't be read. What was imported is kept, and the next call continues.
         StoreImportBusy: Another process runs the import.
         CurrencyDiffers: The store has another currency than the shop.
     """
-    _check_currency(shop)
     with claim_import(store_import) as claim:
-        yield from run_pass(store_import, replace(client, sleep=claim.sleep), shop, claim)
+        options = PassOptions(selected=selected)
+        yield from run_pass(store_import, replace(client, sleep=claim.sleep), shop, claim, options)
 
 
 def run_pass(
@@ -120,7 +127,8 @@ def run_pass(
     options: PassOptions = PassOptions(),
 ) -> Generator[StreamState]:
     """Read the streams once, or continue an interrupted pass. Yield the state of the stream after each page."""
-    _check_currency(shop)
+    selected = select_streams(options.selected)
+    check_currency(shop)
     _start_pass(store_import, claim, client, options)
     since = store_import.changed_since
     source = Source(
@@ -132,18 +140,20 @@ def run_pass(
         changed_since=since,
         is_thorough=options.is_thorough,
     )
+    create_states(store_import, selected, source)
     written = 0
-    for stream in streams.values():
+    for stream in selected:
         for state, count in _run_stream(store_import, stream, source, claim, retries=options.retries):
             planner_statistics.refresh_statistics_while_writing(written, written + count)
             written += count
             yield state
-    StoreImport.objects.filter(pk=store_import.pk, claim=claim.token).update(
-        state=StoreImport.State.DONE, finished_at=timezone.now(), complete_since=F("pass_started_at")
-    )
+    rows = StoreImport.objects.filter(pk=store_import.pk, claim=claim.token)
+    rows.update(state=StoreImport.State.DONE, finished_at=timezone.now())
+    if len(selected) == len(streams):
+        rows.update(complete_since=F("pass_started_at"))
 
 
-def _check_currency(shop: SourceObject) -> None:
+def check_currency(shop: SourceObject) -> None:
     theirs, ours = str(shop.get("currency")), get_current_shop().currency
     if theirs != ours:
         raise CurrencyDiffers(theirs=theirs, ours=ours)
@@ -153,6 +163,7 @@ def _check_currency(shop: SourceObject) -> None:
 def _start_pass(store_import: StoreImport, claim: ImportClaim, client: SourceClient, options: PassOptions) -> None:
     """Start from the beginning if the last pass has ended. Otherwise, the streams continue at their positions.
 
+    The states are those of the streams of this pass. The problems of streams that are not selected are kept.
     An interrupted pass over the changes starts from the beginning if a complete pass or a restart is requested.
 
     Raises:
@@ -175,7 +186,8 @@ def _start_pass(store_import: StoreImport, claim: ImportClaim, client: SourceCli
     if begins or (is_over_changes and options.restarts):
         states.delete()
         if store_import.changed_since is None:
-            ImportProblem.objects.filter(store_import=store_import).delete()
+            names = [stream.name for stream in select_streams(options.selected)]
+            ImportProblem.objects.filter(store_import=store_import, stream__in=names).delete()
 
 
 def _run_stream(
@@ -185,10 +197,12 @@ def _run_stream(
     state, _ = StreamState.objects.get_or_create(shop=get_current_shop(), store_import=store_import, name=stream.name)
     if state.finished_at is not None:
         return
-    state.total = stream.count_objects(source)
-    state.save(update_fields=["total"])
+    started = time.monotonic()
     while page := stream.read_page(source, state.position):
-        yield state, _import_page(store_import, stream, source, claim, state, page)
+        count = _import_page(store_import, stream, source, claim, state, page)
+        add_seconds(state, started)
+        yield state, count
+        started = time.monotonic()
     if source.changed_since is not None:
         ids = set(stream.find_indirect_changes(source))
         if retries:

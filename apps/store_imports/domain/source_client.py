@@ -39,6 +39,12 @@ _SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
 _CALL_LIMIT_HEADER = "-shop-api-call-limit"
 _RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 
+# The characters of an access token.
+_VISIBLE_ASCII = re.compile(r"[!-~]+")
+_INVALID_TOKEN = define_text(
+    "store_imports.invalid_token",
+    "The access token contains spaces or special characters. Copy it from the store again.",
+)
 _NO_ADDRESS = define_text("store_imports.no_address", "Enter the address of the store, such as https://shop.example.")
 _UNREACHABLE = define_message(
     "store_imports.unreachable", "{url} could not be reached after {attempts} attempts: {reason}. Run the import again."
@@ -66,6 +72,14 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 _STATUS_REASON = define_message("store_imports.status_reason", "status {status}")
 
 
+class TokenRefused(SourceUnreadable):
+    """Raised when the store does not accept the access token."""
+
+
+class ScopeMissing(SourceUnreadable):
+    """Raised when the app of the access token may not read objects of the store."""
+
+
 class ObjectGone(Exception):
     """Raised when the store responds with 404, because the object was deleted since it was listed."""
 
@@ -83,6 +97,18 @@ def refuse_malformed(stream: str, row: SourceObject) -> Iterator[None]:
         raise SourceUnreadable(
             _MALFORMED(stream=stream, number=str(row.get("id")), reason=as_message(reason))
         ) from error
+
+
+def normalize_token(text: str) -> str:
+    """Return the access token without surrounding spaces.
+
+    Raises:
+        SourceUnreadable: The text is no access token.
+    """
+    token = text.strip()
+    if not _VISIBLE_ASCII.fullmatch(token):
+        raise SourceUnreadable(_INVALID_TOKEN)
+    return token
 
 
 def normalize_source_url(text: str) -> str:
@@ -125,13 +151,18 @@ class StoreClock:
 
 @dataclass
 class SourceClient:
-    """Reads from one store with one access token. ``sleep`` waits for the given seconds and keeps the lease alive."""
+    """Reads from one store with one access token.
+
+    ``sleep`` waits for the given seconds and keeps the lease alive. ``limits`` and ``attempts`` are those of a request.
+    """
 
     url: str
     token: str = field(repr=False)
     brand: str
     version: str
     sleep: Callable[[float], None] = time.sleep
+    limits: Limits = LIMITS
+    attempts: int = MAX_ATTEMPTS
     clock: StoreClock = field(default_factory=StoreClock)
 
     def get(self, path: str, **query: object) -> SourceObject:
@@ -156,11 +187,11 @@ class SourceClient:
         if query:
             url = f"{url}?{urlencode(query)}"
         reason, pause = "", 0.0
-        for attempt in range(MAX_ATTEMPTS):
+        for attempt in range(self.attempts):
             self.sleep(pause)
             pause = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2**attempt) * random.uniform(0.5, 1.0)  # noqa: S311
             try:
-                response = send_request("GET", url, headers=self._get_headers(), limits=LIMITS)
+                response = send_request("GET", url, headers=self._get_headers(), limits=self.limits)
             except HttpRequestRefused as error:
                 raise SourceUnreadable(_REFUSED(url=self.url, reason=as_message(str(error)))) from None
             except HttpRequestFailed as error:
@@ -181,7 +212,7 @@ class SourceClient:
                 continue
             self._respect_limit(response.headers)
             return data, _find_next_page(response.headers.get("Link", ""))
-        raise SourceUnreachable(_UNREACHABLE(url=self.url, attempts=MAX_ATTEMPTS, reason=as_message(reason)))
+        raise SourceUnreachable(_UNREACHABLE(url=self.url, attempts=self.attempts, reason=as_message(reason)))
 
     def iterate_pages(self, path: str, name: str, **query: object) -> Iterator[SourceObject]:
         """Yield the objects of all pages of a list, which are linked. ``name`` is the key of the list in a response."""
@@ -246,9 +277,9 @@ def _check_response(response: CallbackResponse, path: str) -> None:
     if response.status == 404:
         raise ObjectGone(path)
     if response.status == 401:
-        raise SourceUnreadable(_BAD_TOKEN)
+        raise TokenRefused(_BAD_TOKEN)
     if response.status == 403:
-        raise SourceUnreadable(_NO_SCOPE(path=path))
+        raise ScopeMissing(_NO_SCOPE(path=path))
     if response.status != 200:
         raise SourceUnreadable(_STATUS(path=path, status=str(response.status)))
     if response.truncated:

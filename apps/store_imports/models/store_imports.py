@@ -13,7 +13,7 @@ class StoreImport(ShopOwned):
     """The import of a store from another installation. A shop has one for each address that it imports from.
 
     The process that runs the import holds the lease ``claim`` until ``claimed_until``, by the clock of the database.
-    The access token is never stored.
+    Only imports that run in the background store an access token (``StoreConnection``).
 
     ``pass_started_at`` is the start of the current or last pass over the streams, and ``complete_since`` the start of
     the last complete pass, both by the store's clock. A pass with ``changed_since`` only reads what has changed since
@@ -63,6 +63,9 @@ class StreamState(ShopOwned):
     changed = models.PositiveIntegerField(default=0)
     unchanged = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0)
+    seconds = models.FloatField(
+        default=0, db_default=0, help_text="How long reading and writing has taken in this run."
+    )
     finished_at = models.DateTimeField(null=True)
 
     non_personal_fields = ("name",)

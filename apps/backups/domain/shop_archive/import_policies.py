@@ -37,6 +37,7 @@ _NOT_COPIED: Mapping[str, str] = {
     "catalog.ProductFeedback": "Belongs to an app, which is not installed in a copy.",
     "shops.ShopFeedback": "Belongs to an app, which is not installed in a copy.",
     "shops.StorefrontAccessToken": "Belongs to an app, which is not installed in a copy.",
+    "store_imports.StoreConnection": "Contains a token of another store.",
     "fulfillment.Pull": "Fulfillment services are polled for the original shop only.",
     "fulfillment.PullAttempt": "Belongs to a pull.",
     "payments.TokenRedemption": "Redeemed in the original shop.",

@@ -26,7 +26,7 @@ from apps.core.i18n.formats import ENGLISH
 
 _FOLDER = Path(settings.BASE_DIR, "docs")
 # Pages of the guide. In the panel, links to other documents become plain text.
-PAGES = ("staff", "imports")
+PAGES = ("staff", "imports", "moving-a-store")
 _HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
 _IMAGE_PATH = re.compile(r"images/([\w-]+\.png)")
 

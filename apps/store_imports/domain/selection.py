@@ -1,0 +1,160 @@
+"""The streams that an import brings: their labels, groups and references, and the selection of some of them."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
+
+from apps.core.i18n.messages import define_message
+from apps.store_imports.domain.errors import SelectionRefused
+from apps.store_imports.domain.streams import Stream, streams
+
+_UNKNOWN = define_message("store_imports.unknown_streams", "Unknown: {names}. Choose from {choices}.")
+
+_LABELS: Mapping[str, StrOrPromise] = {
+    "locations": gettext_lazy("Locations"),
+    "products": gettext_lazy("Products"),
+    "custom_collections": gettext_lazy("Custom collections"),
+    "smart_collections": gettext_lazy("Smart collections"),
+    "customers": gettext_lazy("Customers"),
+    "pages": gettext_lazy("Pages"),
+    "redirects": gettext_lazy("URL redirects"),
+    "product_metafields": gettext_lazy("Metafields of products"),
+    "collection_metafields": gettext_lazy("Metafields of collections"),
+    "customer_metafields": gettext_lazy("Metafields of customers"),
+    "page_metafields": gettext_lazy("Metafields of pages"),
+    "orders": gettext_lazy("Orders"),
+    "draft_orders": gettext_lazy("Draft orders"),
+    "price_rules": gettext_lazy("Discounts"),
+    "discount_codes": gettext_lazy("Discount codes"),
+    "gift_cards": gettext_lazy("Gift cards"),
+    "blogs": gettext_lazy("Blogs"),
+    "articles": gettext_lazy("Articles"),
+    "comments": gettext_lazy("Comments"),
+    "themes": gettext_lazy("Themes"),
+    "script_tags": gettext_lazy("Script tags"),
+}
+# The streams with the objects that the objects of a stream refer to.
+_REFERENCES: Mapping[str, tuple[str, ...]] = {
+    "products": ("locations",),
+    "custom_collections": ("products",),
+    "product_metafields": ("products",),
+    "collection_metafields": ("custom_collections", "smart_collections"),
+    "customer_metafields": ("customers",),
+    "page_metafields": ("pages",),
+    "orders": ("products", "customers", "locations"),
+    "draft_orders": ("products", "customers"),
+    "price_rules": ("products", "custom_collections", "customers"),
+    "discount_codes": ("price_rules",),
+    "gift_cards": ("customers",),
+    "articles": ("blogs",),
+    "comments": ("articles",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StreamGroup:
+    """Streams that staff select together.
+
+    Attributes:
+        importer: The importer of files whose permission staff need as well.
+        scopes: The access scopes that the token of the store needs.
+    """
+
+    name: str
+    label: StrOrPromise
+    streams: tuple[str, ...]
+    importer: str
+    scopes: tuple[str, ...]
+
+
+OTHER = "other"
+_GROUPS = (
+    StreamGroup(
+        "products",
+        gettext_lazy("Products, collections and locations"),
+        (
+            *("locations", "products", "custom_collections", "smart_collections"),
+            *("product_metafields", "collection_metafields"),
+        ),
+        "products",
+        ("read_products", "read_inventory", "read_locations"),
+    ),
+    StreamGroup(
+        "customers",
+        gettext_lazy("Customers"),
+        ("customers", "customer_metafields"),
+        "customers",
+        ("read_customers",),
+    ),
+    StreamGroup(
+        "online_store",
+        gettext_lazy("Pages and URL redirects"),
+        ("pages", "redirects", "page_metafields", "blogs", "articles", "comments"),
+        "pages",
+        ("read_content",),
+    ),
+    StreamGroup(
+        "orders",
+        gettext_lazy("Orders and draft orders"),
+        ("orders", "draft_orders"),
+        "orders",
+        ("read_orders", "read_all_orders", "read_draft_orders"),
+    ),
+    StreamGroup(
+        "discounts",
+        gettext_lazy("Discounts"),
+        ("price_rules", "discount_codes"),
+        "discounts",
+        ("read_price_rules", "read_discounts"),
+    ),
+    StreamGroup("gift_cards", gettext_lazy("Gift cards"), ("gift_cards",), "gift_cards", ("read_gift_cards",)),
+    StreamGroup("themes", gettext_lazy("Themes"), ("themes", "script_tags"), "", ("read_themes", "read_script_tags")),
+)
+
+
+class MissingReference(NamedTuple):
+    """A selected stream, and a stream that it refers to and that is not selected."""
+
+    stream: str
+    needed: str
+
+
+def get_stream_label(name: str) -> StrOrPromise:
+    return _LABELS.get(name) or name.replace("_", " ").capitalize()
+
+
+def get_groups() -> list[StreamGroup]:
+    """Return the groups with the streams that exist. The last group has all streams of no other group."""
+    known = {name for group in _GROUPS for name in group.streams}
+    rest = StreamGroup(OTHER, gettext_lazy("Other"), tuple(name for name in streams if name not in known), "", ())
+    return [
+        StreamGroup(group.name, group.label, names, group.importer, group.scopes)
+        for group in (*_GROUPS, rest)
+        if (names := tuple(name for name in group.streams if name in streams))
+    ]
+
+
+def select_streams(names: Collection[str]) -> list[Stream]:
+    """Return the streams with these names, or all streams, in the order in which they are imported.
+
+    Raises:
+        SelectionRefused: There is no stream with one of the names.
+    """
+    if unknown := sorted(set(names) - streams.keys()):
+        raise SelectionRefused(_UNKNOWN(names=", ".join(unknown), choices=", ".join(streams)))
+    return [stream for stream in streams.values() if not names or stream.name in names]
+
+
+def find_missing_references(selected: Iterable[Stream]) -> Iterator[MissingReference]:
+    """Yield the streams that selected streams refer to, and that are not selected.
+
+    Such an import is allowed. References to objects that no run has imported are left out and reported.
+    """
+    names = [stream.name for stream in selected]
+    for name in names:
+        for needed in _REFERENCES.get(name, ()):
+            if needed in streams and needed not in names:
+                yield MissingReference(name, needed)
