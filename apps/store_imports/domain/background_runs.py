@@ -88,7 +88,7 @@ def pause_run(connection: StoreConnection, *, deletes_token: bool = False, actor
     return True
 
 
-def run_import(job: Job, *, import_id: int, run: int) -> None:
+def execute_run(job: Job, *, import_id: int, run: int) -> None:
     """Import until the end, or for some minutes. Do nothing if the run was paused or replaced by another run.
 
     Raises:
