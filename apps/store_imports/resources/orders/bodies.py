@@ -12,6 +12,7 @@ from apps.core.i18n.messages import Message, define_message
 from apps.core.types import Attrs
 from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentHold, FulfillmentOrder
 from apps.fulfillment.models.orders import STATES, UNFINISHED, RequestStatus, Status
+from apps.gift_cards.domain.payments import GIFT_CARD
 from apps.imports_exports.resources.exported_orders.references import PRIMARY
 from apps.orders.models import Order, Transaction
 from apps.store_imports.domain.source_client import SourceObject
@@ -36,9 +37,15 @@ class OrderBody:
 
 
 def build_body(
-    order: SourceObject, *, locations: Mapping[int, int], primary: int, brand: str, at: datetime
+    order: SourceObject,
+    *,
+    locations: Mapping[int, int],
+    gift_cards: Mapping[int, int],
+    primary: int,
+    brand: str,
+    at: datetime,
 ) -> OrderBody:
-    """Return the body of an order. ``locations`` maps the ids of the store's locations to those of this shop."""
+    """Return the body of an order. ``locations`` and ``gift_cards`` map the ids of the store to those of this shop."""
     body = {name: value for name, value in order.items() if name != "customer_id"}
     created_at = parse_source_moment(order.get("created_at"))
     if created_at is not None and created_at > at:
@@ -47,7 +54,7 @@ def build_body(
     if body.get("cancel_reason") not in {None, *Order.CancelReason.values}:
         body["cancel_reason"] = Order.CancelReason.OTHER
     body["line_items"] = [_build_line(line, brand) for line in order["line_items"]]
-    body["transactions"] = _complete_voids(order["transactions"])
+    body["transactions"] = [_map_gift_card(row, gift_cards) for row in _complete_voids(order["transactions"])]
     body["fulfillments"] = [_build_fulfillment(row) for row in order["fulfillments"]]
     body["fulfillment_orders"] = _build_fulfillment_orders(order, body["fulfillments"], locations)
     ids = sorted({pk for pk in _find_location_ids(body) if pk is not None})
@@ -75,6 +82,22 @@ def _complete_voids(transactions: Sequence[SourceObject]) -> list[Attrs]:
             row = {**row, **{name: parent.get(name) for name in ("amount", "authorization")}}
         rows.append(row)
     return rows
+
+
+def find_gift_card_id(transaction: SourceObject) -> int | None:
+    """Return the id of the gift card in the store that a payment or refund is for."""
+    receipt = transaction.get("receipt")
+    pk = receipt.get("gift_card_id") if isinstance(receipt, dict) and transaction.get("gateway") == GIFT_CARD else None
+    return pk if isinstance(pk, int) else None
+
+
+def _map_gift_card(row: Attrs, gift_cards: Mapping[int, int]) -> Attrs:
+    """Replace the id of the gift card, or remove it, because another gift card of this shop may have the same id."""
+    pk = find_gift_card_id(row)
+    if pk is None:
+        return row
+    receipt = {name: value for name, value in row["receipt"].items() if name != "gift_card_id"}
+    return {**row, "receipt": {**receipt, "gift_card_id": gift_cards[pk]} if pk in gift_cards else receipt}
 
 
 def _build_fulfillment(row: SourceObject) -> Attrs:

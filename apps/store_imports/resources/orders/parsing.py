@@ -18,12 +18,15 @@ from apps.inventory.domain.stock import get_primary_location
 from apps.orders.domain.create.drafts import OrderParts
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import Source
-from apps.store_imports.resources.orders.bodies import OrderBody, build_body
+from apps.store_imports.resources.orders.bodies import OrderBody, build_body, find_gift_card_id
 from apps.store_imports.resources.orders.source_orders import IS_GONE, NAME
 
 _NO_CUSTOMER = define_message(
     "store_imports.order_customer",
     "The customer {number} was not imported. The order has no customer until the next import.",
+)
+_NO_GIFT_CARD = define_message(
+    "store_imports.order_gift_card", "The gift card {number} was not imported, so payments can't be refunded to it."
 )
 
 
@@ -56,6 +59,7 @@ class OrderContext:
     variants: Mapping[int, int]
     products: Mapping[int, int]
     locations: Mapping[int, int]
+    gift_cards: Mapping[int, int]
     tracked: frozenset[int]
     primary: int
     brand: str
@@ -72,12 +76,14 @@ class OrderContext:
         tracked = dict(rows)
         products = source.ids.get_target_ids("product", {line.get("product_id") for line in lines} - {None})
         existing = set(Product.objects.filter(pk__in=products.values()).values_list("pk", flat=True))
+        cards = {find_gift_card_id(transaction) for row in present for transaction in row["transactions"]}
         return cls(
             customers={pk: target for pk, target in customers.items() if target in redacted},
             erased=frozenset(pk for pk, target in customers.items() if redacted.get(target) is not None),
             variants={pk: target for pk, target in variants.items() if target in tracked},
             products={pk: target for pk, target in products.items() if target in existing},
             locations=_get_locations(source),
+            gift_cards=source.ids.get_target_ids("gift_card", cards - {None}),
             tracked=frozenset(pk for pk, is_tracked in tracked.items() if is_tracked),
             primary=get_primary_location().pk,
             brand=source.client.brand,
@@ -99,14 +105,20 @@ def parse_source_order(order: SourceObject, context: OrderContext) -> ParsedOrde
     """
     with refuse_malformed(NAME, order):
         body = build_body(
-            order, locations=context.locations, primary=context.primary, brand=context.brand, at=context.at
+            order,
+            locations=context.locations,
+            gift_cards=context.gift_cards,
+            primary=context.primary,
+            brand=context.brand,
+            at=context.at,
         )
+        unknown = {find_gift_card_id(row) for row in order["transactions"]} - {None, *context.gift_cards}
     with convert_api_errors(body.values):
         attrs, parts = parse_new_order(body.values, "", KnownRows({}, body.location_ids), at=context.at)
     for line, row in zip(parts.lines, body.values["line_items"], strict=True):
         _set_variant(line, row, context)
-    notes = list(body.notes)
-    is_complete = True
+    notes = [*body.notes, *(_NO_GIFT_CARD(number=str(pk)) for pk in sorted(unknown, key=str))]
+    is_complete = not unknown
     if (customer_id := order["customer_id"]) is not None:
         if target := context.customers.get(customer_id):
             parts.customer = {"id": target}

@@ -101,8 +101,8 @@ def _create_together(parsed: Mapping[int, ParsedOrder], context: OrderContext) -
     for source_id, row in parsed.items():
         try:
             drafts[source_id] = build_order(row.attrs, row.parts, at=context.at, catalog_rows=catalog)
-        except DomainError as error:
-            results[source_id] = ObjectResult(Outcome.FAILED, problem=error.sentence)
+        except DomainError as refusal:
+            results[source_id] = ObjectResult(Outcome.FAILED, problem=refusal.sentence)
     errors = create_orders(list(drafts.values()), actor=ACTOR, at=context.at) if drafts else []
     for source_id, error in zip(list(drafts), errors, strict=True):
         if error is not None:
