@@ -124,6 +124,14 @@ def remove_times(value: Json) -> Json:
     return [remove_times(item) for item in value] if isinstance(value, list) else value
 
 
+def run_import(importer: StoreImporter) -> str:
+    """Import the store, and show the reasons if an object is not imported."""
+    try:
+        return importer.run()
+    except CommandError:
+        pytest.fail(importer.output.getvalue())
+
+
 def get_available(importer: StoreImporter) -> int:
     with shop_scope(importer.shop):
         return InventoryLevel.objects.get().available
@@ -186,7 +194,7 @@ def test_orders_in_all_states_are_equal_and_a_second_run_writes_nothing(importer
         available = InventoryLevel.objects.get().available
         expected = Customer.objects.values_list("orders_count", "total_spent", "last_order_name").get()
 
-    output = importer.run()
+    output = run_import(importer)
 
     assert get_counts(output)["orders"] == [10, 0, 0, 0], output
     assert f"The gift card {card['id']} was not imported" in output
@@ -233,7 +241,7 @@ def test_orders_with_random_histories_are_brought_up_to_date(importer: StoreImpo
                 for step in histories.random.choices(OTHER_STEPS, k=3):
                     step(order)
             finish_refunds(source)
-            importer.run()
+            run_import(importer)
             check_equal(importer)
     with assert_database_unchanged(ignored_tables=OWN_TABLES):
         assert get_counts(importer.run())["orders"] == [0, 0, len(orders), 0]
@@ -269,7 +277,7 @@ def test_later_changes_of_an_order_add_only_what_is_new(importer: StoreImporter,
     assert source.put(f"orders/{order['id']}.json", {"order": {"tags": "later"}}).status_code == 200
     send(source, f"orders/{plain['id']}/cancel.json", {})
 
-    counts = get_counts(importer.run())
+    counts = get_counts(run_import(importer))
 
     assert counts["orders"] == [0, 2, 0, 0]
     check_equal(importer)

@@ -13,6 +13,7 @@ from django.db.models import Model
 from apps.core.events.recording import apply_changes, record_event
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import as_message, define_message, define_text
+from apps.customers.domain.lookup import raise_if_being_erased
 from apps.orders.domain import customer_totals, payments
 from apps.orders.domain.create.drafts import OrderDraft
 from apps.orders.domain.create.restored_stock import RestoredStock
@@ -65,11 +66,13 @@ def update_restored_order(
 
     Raises:
         RestoredOrderChanged: The order has rows without an id in ``ids``.
+        BeingErased: The customer's personal data is being erased.
     """
     order = lock_order(order)
     customer_id = drafted.order.customer_id
     for pk in sorted({pk for pk in (order.customer_id, customer_id) if pk is not None}):
-        customer_totals.lock_order_customer(pk)
+        if (customer := customer_totals.lock_order_customer(pk)) is not None:
+            raise_if_being_erased(customer)
     lines = get_line_items(order)
     before = {line.pk: dict(line.taken_from) for line in lines}
     spent, moment, old_customer_id = customer_totals.get_spent_amount(order), order.processed_at, order.customer_id

@@ -79,7 +79,7 @@ def _complete_voids(transactions: Sequence[SourceObject]) -> list[Attrs]:
     for row in transactions:
         parent = by_id.get(row.get("parent_id"))
         if row.get("kind") == Transaction.Kind.VOID and parent is not None:
-            row = {**row, **{name: parent.get(name) for name in ("amount", "authorization")}}
+            row = {**row, **{name: parent.get(name) for name in ("amount", "shop_amount", "authorization")}}
         rows.append(row)
     return rows
 

@@ -37,7 +37,7 @@ def _complete_order(source: Source, row: SourceObject) -> SourceObject:
         has_payments = _has_payments(row)
         is_open = row.get("cancelled_at") is None and any(line["fulfillable_quantity"] for line in row["line_items"])
     try:
-        transactions = _read_parts(source, order, "transactions") if has_payments else []
+        transactions = _read_transactions(source, order) if has_payments else []
         order["fulfillment_orders"] = _read_parts(source, order, "fulfillment_orders") if is_open else []
     except ObjectGone:
         return {"id": row["id"], IS_GONE: True}
@@ -58,8 +58,22 @@ def _has_payments(row: SourceObject) -> bool:
     )
 
 
-def _read_parts(source: Source, order: SourceObject, name: str) -> list[SourceObject]:
-    return source.client.get_list(f"orders/{order['id']}/{name}.json", name)
+def _read_transactions(source: Source, order: SourceObject) -> list[SourceObject]:
+    """Return the transactions, in an order with two currencies with their amounts in the shop currency.
+
+    These amounts can't be calculated, because the last payment of an order gets the rounding difference.
+    """
+    rows = _read_parts(source, order, "transactions")
+    if order.get("presentment_currency") in {None, order.get("currency")}:
+        return rows
+    converted = _read_parts(source, order, "transactions", in_shop_currency="true")
+    with refuse_malformed(NAME, order):
+        amounts = {row["id"]: row["amount"] for row in converted if row.get("currency") == order["currency"]}
+        return [{**row, "shop_amount": amounts[row["id"]]} if row["id"] in amounts else row for row in rows]
+
+
+def _read_parts(source: Source, order: SourceObject, name: str, **query: object) -> list[SourceObject]:
+    return source.client.get_list(f"orders/{order['id']}/{name}.json", name, **query)
 
 
 def _shorten_order(row: SourceObject) -> SourceObject:
