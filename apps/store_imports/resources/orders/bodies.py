@@ -15,6 +15,7 @@ from apps.fulfillment.models.orders import STATES, UNFINISHED, RequestStatus, St
 from apps.gift_cards.domain.payments import GIFT_CARD
 from apps.imports_exports.resources.exported_orders.references import PRIMARY
 from apps.orders.models import Order, Transaction
+from apps.refunds.models import RefundLineItem
 from apps.store_imports.domain.source_client import SourceObject
 from apps.store_imports.resources.moments import parse_source_moment
 
@@ -53,7 +54,10 @@ def build_body(
         body["created_at"] = at.isoformat()
     if body.get("cancel_reason") not in {None, *Order.CancelReason.values}:
         body["cancel_reason"] = Order.CancelReason.OTHER
-    body["line_items"] = [_build_line(line, brand) for line in order["line_items"]]
+    body["line_items"] = [
+        {**_build_line(line, brand), "unrestocked_quantity": _count_unrestocked(line, order)}
+        for line in order["line_items"]
+    ]
     body["transactions"] = [_map_gift_card(row, gift_cards) for row in _complete_voids(order["transactions"])]
     body["fulfillments"] = [_build_fulfillment(row) for row in order["fulfillments"]]
     body["fulfillment_orders"] = _build_fulfillment_orders(order, body["fulfillments"], locations)
@@ -70,6 +74,27 @@ def _build_line(line: SourceObject, brand: str) -> Attrs:
     if line.get("variant_inventory_management") == brand.lower():
         row["variant_inventory_management"] = settings.BRAND
     return row
+
+
+def _count_unrestocked(line: SourceObject, order: SourceObject) -> int:
+    """Return how many units were refunded without restocking and left the order, which the API does not show."""
+    refunded = sum(
+        row["quantity"]
+        for refund in order["refunds"]
+        for row in refund["refund_line_items"]
+        if row["line_item_id"] == line["id"] and row["restock_type"] == RefundLineItem.RestockType.NO_RESTOCK
+    )
+    fulfilled = sum(
+        row["quantity"]
+        for fulfillment in order["fulfillments"]
+        for row in fulfillment["line_items"]
+        if row["id"] == line["id"] and fulfillment["status"] != Fulfillment.Status.CANCELLED
+    )
+    present = line["current_quantity"] or line["fulfillable_quantity"] or fulfilled
+    if not present and line.get("fulfillment_status") is None:
+        # Otherwise the status of the line would be "restocked".
+        return min(refunded, int(line["quantity"]))
+    return min(refunded, max(fulfilled + line["fulfillable_quantity"] - line["current_quantity"], 0))
 
 
 def _complete_voids(transactions: Sequence[SourceObject]) -> list[Attrs]:
