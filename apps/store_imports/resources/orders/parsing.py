@@ -76,14 +76,15 @@ class OrderContext:
         tracked = dict(rows)
         products = source.ids.get_target_ids("product", {line.get("product_id") for line in lines} - {None})
         existing = set(Product.objects.filter(pk__in=products.values()).values_list("pk", flat=True))
-        cards = {find_gift_card_id(transaction) for row in present for transaction in row["transactions"]}
+        transactions = (transaction for row in present for transaction in row["transactions"])
+        cards = {pk for pk in map(find_gift_card_id, transactions) if pk is not None}
         return cls(
             customers={pk: target for pk, target in customers.items() if target in redacted},
             erased=frozenset(pk for pk, target in customers.items() if redacted.get(target) is not None),
             variants={pk: target for pk, target in variants.items() if target in tracked},
             products={pk: target for pk, target in products.items() if target in existing},
             locations=_get_locations(source),
-            gift_cards=source.ids.get_target_ids("gift_card", cards - {None}),
+            gift_cards=source.ids.get_target_ids("gift_card", cards),
             tracked=frozenset(pk for pk, is_tracked in tracked.items() if is_tracked),
             primary=get_primary_location().pk,
             brand=source.client.brand,
