@@ -4,11 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
 
 from apps.core.i18n.messages import Message, define_message
+from apps.core.money import ZERO
 from apps.core.types import Attrs
 from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentHold, FulfillmentOrder
 from apps.fulfillment.models.orders import STATES, UNFINISHED, RequestStatus, Status
@@ -59,6 +61,7 @@ def build_body(
         for line in order["line_items"]
     ]
     body["transactions"] = [_map_gift_card(row, gift_cards) for row in _complete_voids(order["transactions"])]
+    body["refunds"] = [_complete_shipping_taxes(refund) for refund in order["refunds"]]
     body["fulfillments"] = [_build_fulfillment(row) for row in order["fulfillments"]]
     body["fulfillment_orders"] = _build_fulfillment_orders(order, body["fulfillments"], locations)
     ids = sorted({pk for pk in _find_location_ids(body) if pk is not None})
@@ -95,6 +98,20 @@ def _count_unrestocked(line: SourceObject, order: SourceObject) -> int:
         # Otherwise the status of the line would be "restocked".
         return min(refunded, int(line["quantity"]))
     return min(refunded, max(fulfilled + line["fulfillable_quantity"] - line["current_quantity"], 0))
+
+
+def _complete_shipping_taxes(refund: SourceObject) -> Attrs:
+    """Return the refund with the tax of each shipping line, which the API only shows by rate."""
+    rows = refund["refund_shipping_lines"]
+    if not any(row.get("tax_lines") for row in rows):
+        return refund
+    return {**refund, "refund_shipping_lines": [{**row, "tax_amount_set": _sum_taxes(row)} for row in rows]}
+
+
+def _sum_taxes(row: SourceObject) -> Attrs:
+    sides = ("shop_money", "presentment_money")
+    taxes = [tax["price_set"] for tax in row.get("tax_lines") or ()]
+    return {side: {"amount": str(sum((Decimal(str(tax[side]["amount"])) for tax in taxes), ZERO))} for side in sides}
 
 
 def _complete_voids(transactions: Sequence[SourceObject]) -> list[Attrs]:
