@@ -56,6 +56,7 @@ def test_a_store_is_imported_with_everything_and_a_second_run_writes_nothing(imp
         "products": [5, 0, 0, 0],
         "smart_collections": [1, 0, 0, 0],
         "customers": [5, 0, 0, 0],
+        "orders": [0, 0, 0, 0],
         "pages": [3, 0, 0, 0],
         "redirects": [3, 0, 0, 0],
         "product_metafields": [1, 0, 4, 0],

@@ -37,6 +37,9 @@ from apps.orders.domain.selectors import get_line_items
 from apps.orders.domain.statuses import get_order_fulfillment_status
 from apps.orders.models import LineItem, Order
 
+# The member of ``OrderParts.other_members`` of an order with fulfillment orders for all items.
+IS_ROUTED = "is_routed"
+
 
 class FulfillmentDataRefused(DomainError):
     field = "fulfillments"
@@ -46,6 +49,8 @@ def route_new_orders(orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: st
     """Enqueue routing of new orders. The items of fulfillments in the bodies are not routed."""
     routing_arguments: list[ReadOnlyAttrs] = []
     for order, parts in orders:
+        if parts.get(IS_ROUTED):
+            continue
         fulfillments = parts.get("fulfillments")
         if fulfillments:
             _record_past_fulfillment(

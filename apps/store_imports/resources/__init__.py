@@ -11,6 +11,7 @@ from apps.store_imports.resources.metafields import (
     ProductMetafieldStream,
 )
 from apps.store_imports.resources.online_store import PageStream, RedirectStream
+from apps.store_imports.resources.orders.stream import OrderStream
 from apps.store_imports.resources.products import ProductStream
 
 # Objects come after the objects that they refer to. Metafields can refer to all of them.
@@ -20,6 +21,7 @@ STREAMS: tuple[Stream, ...] = (
     CustomCollectionStream(),
     SmartCollectionStream(),
     CustomerStream(),
+    OrderStream(),
     PageStream(),
     RedirectStream(),
     ProductMetafieldStream(),

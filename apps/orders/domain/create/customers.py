@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
@@ -64,13 +64,14 @@ class OrderCustomers:
     """The customers of several new orders, found and created in bulk."""
 
     def __init__(self, orders: Sequence[tuple[Order, ReadOnlyAttrs | None]], *, locked: bool) -> None:
-        """Find the existing customers by the ``customer`` data of request bodies without ids.
+        """Find the existing customers by the ``customer`` data of request bodies: by id, or by contact details.
 
         With ``locked``, the customers are locked until the end of the transaction, and later orders can use the new
         customers of earlier orders (``remember_new_customer``).
         """
-        keys = [_keys(order, _customer_attrs(order, data) or {}) for order, data in orders]
+        keys = [_keys(order, _customer_attrs(order, data) or {}) for order, data in orders if not _get_id(data)]
         self._directory = CustomerDirectory(keys, locked=locked)
+        self._by_id = _load_customers({pk for _, data in orders if (pk := _get_id(data))}, locked=locked)
         self._lasting = locked
         self._new: list[CustomerDraft] = []
 
@@ -83,6 +84,12 @@ class OrderCustomers:
             IntegrityError: The phone belongs to another new customer. The error message needs the id of that customer,
                 who is not saved yet.
         """
+        if pk := _get_id(data):
+            known = self._by_id.get(pk)
+            if known is None:
+                raise OrderCustomerRefused(INVALID)
+            raise_if_being_erased(known)
+            return known, None
         attrs = _customer_attrs(order, data)
         if attrs is None:
             return None, None
@@ -106,6 +113,18 @@ class OrderCustomers:
         """Create the new customers. Raise ``IntegrityError`` if another transaction has created one of them."""
         if self._new:
             create_from_drafts(self._new, actor=actor, at=at)
+
+
+def _get_id(data: ReadOnlyAttrs | None) -> int:
+    return (data or {}).get("id") or 0
+
+
+def _load_customers(ids: Collection[int], *, locked: bool) -> dict[int, Customer]:
+    """Return the customers by id, locked in the order of their ids."""
+    if not ids:
+        return {}
+    rows = Customer.objects.select_for_update(of=("self",)) if locked else Customer.objects.all()
+    return {row.pk: row for row in rows.filter(pk__in=ids).order_by("pk")}
 
 
 def _keys(order: Order, attrs: ReadOnlyAttrs) -> tuple[str, str]:

@@ -50,7 +50,7 @@ def create_order(attrs: ReadOnlyAttrs, parts: OrderParts, *, actor: str, at: dat
 def create_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> list[DomainError | None]:
     """Create several orders, with the same results as separate calls to ``create_order``.
 
-    The orders must bypass inventory and must not refer to customers by id.
+    The orders must bypass inventory.
 
     Returns:
         The error of each refused order, and None for each saved order. Refused orders leave no rows behind.
@@ -82,8 +82,8 @@ def preview_orders(drafts: Sequence[OrderDraft], *, at: datetime) -> list[Domain
 
 def _complete(drafted: OrderDraft, people: customers.OrderCustomers, *, at: datetime) -> DomainError | None:
     order, data = drafted.order, drafted.parts.customer
-    if order.inventory_behaviour != Order.InventoryBehaviour.BYPASS or (data and data.get("id")):
-        raise ValueError("An order that takes stock or has a customer id must be created alone")
+    if order.inventory_behaviour != Order.InventoryBehaviour.BYPASS:
+        raise ValueError("An order that takes stock must be created alone")
     try:
         customer, new_customer = (None, None) if drafted.has_no_customer else people.choose_customer(order, data, at=at)
         assign_customer(drafted, customer)
