@@ -24,6 +24,7 @@ from apps.core.events.recording import record_for_audit_log_only
 from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.domain.errors import CurrencyDiffers, StoreImportBusy
 from apps.store_imports.domain.id_map import IdMap, NewId
+from apps.store_imports.domain.path_redirects import redirect_source_paths
 from apps.store_imports.domain.source_client import SourceClient, SourceObject
 from apps.store_imports.domain.streams import ObjectResult, Outcome, Source, Stream, get_digest, streams
 from apps.store_imports.models import ImportProblem, StoreImport, StreamState
@@ -77,10 +78,12 @@ def get_or_create_import(source_url: str) -> StoreImport:
     return StoreImport.objects.get_or_create(shop=get_current_shop(), source_url=source_url)[0]
 
 
-def run_store_import(store_import: StoreImport, client: SourceClient, shop: SourceObject) -> Generator[StreamState]:
+def run_store_import(
+    store_import: StoreImport, client: SourceClient, shop: SourceObject, *, with_variant_metafields: bool = False
+) -> Generator[StreamState]:
     """Import a store, or continue an interrupted import. Yield the state of the current stream after each page.
 
-    ``shop`` is the store's shop object.
+    ``shop`` is the store's shop object. See ``Source`` for the option.
 
     Raises:
         SourceUnreadable: The store can't be read. What was imported is kept, and the next call continues.
@@ -91,7 +94,14 @@ def run_store_import(store_import: StoreImport, client: SourceClient, shop: Sour
     with _claim_import(store_import) as claim:
         client = replace(client, sleep=claim.sleep)
         _start_run(store_import, claim)
-        source = Source(client, shop, IdMap(store_import.pk), timezone.now(), claim.extend)
+        source = Source(
+            client,
+            shop,
+            IdMap(store_import.pk),
+            timezone.now(),
+            claim.extend,
+            with_variant_metafields=with_variant_metafields,
+        )
         written = 0
         for stream in streams.values():
             for state, count in _run_stream(store_import, stream, source, claim):
@@ -154,6 +164,7 @@ def _import_page(  # noqa: PLR0917 - the parts of a run
         claim.extend()
         with record_for_audit_log_only():
             results = stream.write_objects(source, pending, files) if pending else []
+            results = redirect_source_paths(source, stream, pending, results)
         _save_results(store_import, stream, source, dict(zip(ids, results, strict=True)), digests)
         counts = Counter(result.outcome for result in results)
         counts[Outcome.UNCHANGED] += len(unchanged)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from django.db import IntegrityError, transaction
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from apps.core.db.constraint_errors import find_violated_constraint
 from apps.core.exceptions import DomainError
@@ -56,7 +56,8 @@ class Source:
     """The store to read: its client, its ``shop`` object, and the map of ids.
 
     ``keep_alive`` extends the lease during long work. ``at`` is the time of the run. If ``changed_since`` is given,
-    only objects that have changed since then must be read.
+    only objects that have changed since then must be read. ``with_variant_metafields`` also reads the metafields of
+    variants and of product images.
     """
 
     client: SourceClient
@@ -65,6 +66,7 @@ class Source:
     at: datetime
     keep_alive: Callable[[], None]
     changed_since: datetime | None = None
+    with_variant_metafields: bool = False
 
     @property
     def change_filter(self) -> dict[str, str]:
@@ -79,11 +81,13 @@ class Stream(ABC):
         name: The name in the report, at most 30 letters.
         resource: The name of the objects in the map of ids.
         model: The model of the imported objects.
+        path_prefix: The path of an object in the online store without its handle, or "" if it has no page.
     """
 
     name: ClassVar[str]
     resource: ClassVar[str]
     model: ClassVar[type[Model]]
+    path_prefix: ClassVar[str] = ""
 
     @abstractmethod
     def count_objects(self, source: Source) -> int | None:
@@ -101,6 +105,14 @@ class Stream(ABC):
     @abstractmethod
     def write_objects(self, source: Source, objects: Sequence[SourceObject], files: Any) -> Sequence[ObjectResult]:
         """Create or update the objects in this shop, in the current transaction. Return a result for each object."""
+
+    def get_source_path(self, row: SourceObject) -> str:
+        """Return the path of an object in the store, if its stream has a ``path_prefix``."""
+        return f"{self.path_prefix}{row['handle']}"
+
+    def get_paths(self, rows: "QuerySet[Any]") -> Mapping[int, str]:
+        """Return the paths of objects of this shop by ID, if their stream has a ``path_prefix``."""
+        return {pk: f"{self.path_prefix}{handle}" for pk, handle in rows.values_list("pk", "handle")}
 
 
 streams = Registry[str, Stream]("streams of store imports", get_key=attrgetter("name"))

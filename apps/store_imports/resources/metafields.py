@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.db.models import Model
 
-from apps.catalog.models import Collection, Product
-from apps.content.models import Page
 from apps.core.i18n.messages import Message, as_message, define_message, join_messages, pair_messages
-from apps.customers.models import Customer
+from apps.core.tenancy.scope import get_current_shop
+from apps.metafields.domain.owners import OwnerType, owner_types
 from apps.metafields.domain.write import MetafieldInput, set_metafields, validate_metafield
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
@@ -20,14 +19,6 @@ from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Sour
 # Each owner costs a request.
 PAGE_SIZE = 20
 _GLOBAL_ID = re.compile(r"gid://[a-z0-9-]{1,40}/(\w{1,40})/([1-9][0-9]{0,17})(?![0-9])", re.ASCII)
-# The resources in the map of IDs, by the types in global IDs.
-_RESOURCES = {
-    "Product": "product",
-    "ProductVariant": "variant",
-    "Collection": "collection",
-    "Customer": "customer",
-    "Page": "page",
-}
 _MEMBERS = ("namespace", "key", "type", "value", "description")
 _UNKNOWN_OBJECT = define_message(
     "store_imports.unknown_object", "It refers to {global_id}, but this object was not imported."
@@ -38,27 +29,28 @@ _PROBLEM = define_message("store_imports.metafield", "The metafield {name} was n
 class MetafieldStream(Stream):
     """The metafields of one type of owners. An object is an owner's id with the list of its metafields."""
 
-    owner_resource: ClassVar[str]
-    path: ClassVar[str]
+    owner: ClassVar[OwnerType]
 
     def count_objects(self, source: Source) -> int | None:
-        return source.ids.count_entries(self.owner_resource)
+        return source.ids.count_entries(self.owner.resource)
 
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
-        entries = source.ids.get_next_entries(self.owner_resource, position, PAGE_SIZE)
+        """Return the next owners with their metafields. Each owner costs a request."""
+        entries = source.ids.get_next_entries(self.owner.resource, position, PAGE_SIZE)
         return [
-            {"id": entry.source_id, "metafields": self._read_metafields(source, entry.source_id)} for entry in entries
+            {
+                "id": entry.source_id,
+                "metafields": _read_metafields(source, f"{self.owner.path}/{entry.source_id}/metafields.json"),
+            }
+            for entry in entries
         ]
 
-    def _read_metafields(self, source: Source, owner_id: int) -> list[SourceObject]:
-        try:
-            rows = list(source.client.iterate_pages(f"{self.path}/{owner_id}/metafields.json", "metafields"))
-        except ObjectGone:
-            return []
-        return [{name: row.get(name) for name in _MEMBERS} for row in rows]
+    def get_targets(self, source: Source, objects: Sequence[SourceObject]) -> Mapping[int, int]:
+        """Return the ids of the owners in this shop, by source id."""
+        return source.ids.get_target_ids(self.owner.resource, [row["id"] for row in objects])
 
     def write_objects(self, source: Source, objects: Sequence[SourceObject], files: Any) -> Sequence[ObjectResult]:
-        targets = source.ids.get_target_ids(self.owner_resource, [row["id"] for row in objects])
+        targets = self.get_targets(source, objects)
         owners = self.model._default_manager.in_bulk(list(targets.values()))
         global_ids = _map_global_ids(source, objects)
         known = source.ids.get_target_ids(self.resource, targets)
@@ -68,46 +60,64 @@ class MetafieldStream(Stream):
         ]
 
 
-class ProductMetafieldStream(MetafieldStream):
-    name = resource = "product_metafields"
-    model: ClassVar[type[Model]] = Product
-    owner_resource = "product"
-    path = "products"
+class OptionalMetafieldStream(MetafieldStream):
+    """The metafields of owners that a store has so many of that reading them takes hours. They must be requested."""
+
+    def count_objects(self, source: Source) -> int | None:
+        return super().count_objects(source) if source.with_variant_metafields else 0
+
+    def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
+        return super().read_page(source, position) if source.with_variant_metafields else []
 
 
-class CollectionMetafieldStream(MetafieldStream):
-    name = resource = "collection_metafields"
-    model: ClassVar[type[Model]] = Collection
-    owner_resource = "collection"
-    path = "collections"
+class ShopMetafieldStream(MetafieldStream):
+    """The shop's own metafields, which the API lists without an owner."""
+
+    def count_objects(self, source: Source) -> int | None:
+        return 1
+
+    def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
+        number = int(source.shop["id"])
+        return [] if position >= number else [{"id": number, "metafields": _read_metafields(source, "metafields.json")}]
+
+    def get_targets(self, source: Source, objects: Sequence[SourceObject]) -> Mapping[int, int]:
+        return {row["id"]: get_current_shop().pk for row in objects}
 
 
-class CustomerMetafieldStream(MetafieldStream):
-    name = resource = "customer_metafields"
-    model: ClassVar[type[Model]] = Customer
-    owner_resource = "customer"
-    path = "customers"
+def create_metafield_stream(resource: str, stream_class: type[MetafieldStream] = MetafieldStream) -> MetafieldStream:
+    """Create the stream of the metafields of an owner type. The owners are those in the map of IDs."""
+    owner = owner_types[resource]
+    attributes = {
+        "__module__": __name__,
+        "name": owner.topic_prefix,
+        "resource": owner.topic_prefix,
+        "model": owner.model,
+        "owner": owner,
+    }
+    return type(f"{owner.gid}{stream_class.__name__}", (stream_class,), attributes)()
 
 
-class PageMetafieldStream(MetafieldStream):
-    name = resource = "page_metafields"
-    model: ClassVar[type[Model]] = Page
-    owner_resource = "page"
-    path = "pages"
+def _read_metafields(source: Source, path: str) -> list[SourceObject]:
+    try:
+        rows = list(source.client.iterate_pages(path, "metafields"))
+    except ObjectGone:
+        return []
+    return [{name: row.get(name) for name in _MEMBERS} for row in rows]
 
 
 def _map_global_ids(source: Source, objects: Sequence[SourceObject]) -> Mapping[str, str]:
     """Return the global IDs of this shop for those in the values of metafields."""
+    resources = {owner.gid: owner.resource for owner in owner_types.values()}
     ids: defaultdict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for row in objects:
         for metafield in row["metafields"]:
             for match in _GLOBAL_ID.finditer(str(metafield["value"])):
-                if match[1] in _RESOURCES:
+                if match[1] in resources:
                     ids[match[1]][int(match[2])].add(match[0])
     return {
         text: f"gid://{settings.BRAND}/{gid_type}/{target_id}"
         for gid_type, texts in ids.items()
-        for source_id, target_id in source.ids.get_target_ids(_RESOURCES[gid_type], texts).items()
+        for source_id, target_id in source.ids.get_target_ids(resources[gid_type], texts).items()
         for text in texts[source_id]
     }
 

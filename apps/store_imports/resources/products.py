@@ -42,6 +42,7 @@ _LEVEL_SKIPPED = define_message(
 class ProductStream(Stream):
     name = PRODUCTS
     resource = "product"
+    path_prefix = "/products/"
     model: ClassVar[type[Model]] = Product
 
     def count_objects(self, source: Source) -> int | None:

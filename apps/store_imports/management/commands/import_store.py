@@ -29,7 +29,10 @@ _HEADER_WORD = re.compile(r"[A-Za-z0-9-]+")
 class Command(BaseCommand):
     """Imports a store. Running the command again continues an interrupted import, or imports what has changed."""
 
-    help = "Import locations, products, collections, customers, pages and redirects of a store through its REST API."
+    help = (
+        "Import locations, products, collections, customers, pages, blogs, redirects, themes, script tags and webhooks "
+        "of a store through its REST API."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("url", help="the address of the store, such as https://shop.example")
@@ -41,6 +44,12 @@ class Command(BaseCommand):
             "--brand", default=settings.BRAND, help="the word in the header X-…-Access-Token of the store"
         )
         parser.add_argument("--api-version", default=get_latest_version(), help="the version of the store's REST API")
+
+        parser.add_argument(
+            "--with-variant-metafields",
+            action="store_true",
+            help="also import the metafields of variants and of product images, which takes a request for each",
+        )
 
     def handle(self, *args: object, **options: Any) -> None:
         """Import the store. Exit with code 1 if objects could not be imported."""
@@ -60,7 +69,13 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no REST API at {url}: the response to shop.json contains no shop.")
             with shop_scope(shop):
                 store_import = get_or_create_import(url)
-                with closing(run_store_import(store_import, client, source_shop)) as states:
+                states = run_store_import(
+                    store_import,
+                    client,
+                    source_shop,
+                    with_variant_metafields=options["with_variant_metafields"],
+                )
+                with closing(states):
                     for state in states:
                         self._print_progress(state)
                 self._print_report(store_import, source_shop)
