@@ -11,7 +11,8 @@ from pytest_django import DjangoDbBlocker
 
 from apps.core.tenancy.models import Shop
 from apps.store_imports.domain import source_client
-from apps.store_imports.resources import collections, customers, metafields, online_store, products
+from apps.store_imports.resources import app_data, collections, customers, metafields, online_store, products
+from apps.store_imports.resources.content import articles, blogs, comments
 from backoffice.configuration.storages import get_storage_settings
 from tests.store_imports.faulty_proxy import FaultyProxy
 from tests.support import factories
@@ -46,7 +47,8 @@ def _files(server: LiveServer, settings: Any) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (products, collections, customers, metafields, online_store):
+    streams = (products, collections, customers, online_store, blogs, articles, comments, app_data, metafields)
+    for module in streams:
         monkeypatch.setattr(module, "PAGE_SIZE", 2)
     monkeypatch.setattr(source_client, "PAGE_SIZE", 2)
     monkeypatch.setattr(source_client, "FIRST_PAUSE_SECONDS", 0.01)

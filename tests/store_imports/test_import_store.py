@@ -51,7 +51,7 @@ def test_a_store_is_imported_with_everything_and_a_second_run_writes_nothing(imp
     counts = get_counts(output)
     # The new shop already has the collection *frontpage*, perhaps published in the same second.
     assert (counts["custom_collections"][0], sum(counts.pop("custom_collections"))) == (1, 2)
-    assert counts == {
+    assert {name: numbers for name, numbers in counts.items() if any(numbers)} == {
         "locations": [0, 1, 0, 0],
         "products": [5, 0, 0, 0],
         "smart_collections": [1, 0, 0, 0],
@@ -59,6 +59,9 @@ def test_a_store_is_imported_with_everything_and_a_second_run_writes_nothing(imp
         "orders": [0, 0, 0, 0],
         "pages": [3, 0, 0, 0],
         "redirects": [3, 0, 0, 0],
+        "themes": [1, 0, 0, 0],
+        "theme_files": [12, 0, 0, 0],
+        "shop_metafields": [0, 0, 1, 0],
         "product_metafields": [1, 0, 4, 0],
         "collection_metafields": [1, 0, 2, 0],
         "customer_metafields": [1, 0, 4, 0],

@@ -2,7 +2,7 @@
 
 from django.db.models import QuerySet
 
-from apps.content.domain.script_tags import create_script_tag
+from apps.content.domain.script_tags import create_script_tag, update_script_tag
 from apps.content.models import ScriptTag
 from apps.core.i18n.error_messages import BLANK, INVALID, NOT_SECURE
 from apps.core.rest.requests.deprecations import Deprecation
@@ -49,3 +49,6 @@ class ScriptTagViewSet(ShopViewSet[ScriptTag]):
 
     def perform_create(self, attrs: Attrs) -> ScriptTag:
         return create_script_tag(self.access.installation, attrs, actor=self.actor, at=self.at)
+
+    def perform_update(self, instance: ScriptTag, attrs: Attrs) -> None:
+        update_script_tag(instance, attrs, actor=self.actor, at=self.at)

@@ -111,6 +111,11 @@ def _load_content(theme: Theme, key: str, source: str, value: str) -> bytes:
         if original is None:
             raise AssetRefused(_("source_key does not exist"))
         return blob_store.read_blob(original.content)
+    return decode_content(key, source, value)
+
+
+def decode_content(key: str, source: str, value: str) -> bytes:
+    """Return the bytes of a value, an attachment, or the file to download from a ``src``."""
     if source == "src":
         return _download_content(value)
     return _decode_attachment(key, value) if source == "attachment" else value.encode()

@@ -37,20 +37,28 @@ class UnknownArticle(TransitionRefused):
 
 
 @transaction.atomic
-def create_comment(attrs: Attrs, *, actor: str, at: datetime) -> Comment:
+def create_comment(attrs: Attrs, *, status: Comment.Status | None = None, actor: str, at: datetime) -> Comment:
     """Create a comment on an article.
 
-    The comment is published immediately if the blog is configured so. Otherwise, it waits for approval. Apps can also
-    create comments if the blog does not accept comments from readers.
+    Without a ``status``, the comment is published immediately if the blog is configured so, and otherwise waits for
+    approval. Apps can also create comments if the blog does not accept comments from readers.
     """
     article = Article.objects.select_related("blog").filter(pk=attrs.pop("article_id")).first()
     blog_id = attrs.pop("blog_id", None)
     if article is None or blog_id not in {None, article.blog_id}:
         raise UnknownArticle(MUST_EXIST, field="article_id")
-    comment = Comment(shop=get_current_shop(), article=article, blog=article.blog, created_at=at, **attrs)
+    values = {"created_at": at, **attrs}
+    comment = Comment(shop=get_current_shop(), article=article, blog=article.blog, **values)
     comment.email_key = build_email_key(comment.email)
-    if comment.published_at is not None or article.blog.commentable == Blog.Commentable.YES:
-        comment.status, comment.published_at = Status.PUBLISHED, comment.published_at or at
+    if status is None:
+        is_published = comment.published_at is not None or article.blog.commentable == Blog.Commentable.YES
+        status = Status.PUBLISHED if is_published else Status.UNAPPROVED
+    if status in HIDDEN:
+        for name, value in _hide(comment, status, at).items():
+            setattr(comment, name, value)
+    else:
+        comment.status = status
+        comment.published_at = (comment.published_at or at) if status == Status.PUBLISHED else None
     comment.save()
     record_event("comments/create", comment, actor=actor, at=at)
     return comment

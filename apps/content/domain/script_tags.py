@@ -10,7 +10,8 @@ from django.db.models import Q
 from apps.content.domain import blob_store
 from apps.content.domain.public_urls import get_storefront_url
 from apps.content.models import Asset, ScriptCopy, ScriptTag, Theme
-from apps.core.events.recording import record_event
+from apps.core.db.row_locks import refresh_for_update
+from apps.core.events.recording import apply_changes, record_event
 from apps.core.http.errors import HttpRequestFailed
 from apps.core.http.sync_client import MIB, Limits, download_file
 from apps.core.media.storage import StorageFailed
@@ -31,6 +32,14 @@ def create_script_tag(installation: Installation, attrs: Attrs, *, actor: str, a
     tag = ScriptTag.objects.create(shop_id=installation.shop_id, app_id=installation.app_id, **attrs)
     record_event("script_tags/create", tag, actor=actor, at=at)
     return tag
+
+
+@transaction.atomic
+def update_script_tag(tag: ScriptTag, attrs: Attrs, *, actor: str, at: datetime) -> None:
+    refresh_for_update(tag, no_key=True)
+    if changes := apply_changes(tag, attrs):
+        tag.save(update_fields=list(changes))
+        record_event("script_tags/update", tag, actor=actor, at=at, changes=changes)
 
 
 def delete_script_tags(installation: Installation, at: datetime) -> None:

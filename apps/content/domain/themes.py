@@ -82,6 +82,25 @@ def create_theme(
 
 
 @transaction.atomic
+def create_empty_theme(
+    *, name: str, role: str = Theme.Role.UNPUBLISHED, created_at: datetime, actor: str, at: datetime
+) -> Theme:
+    """Create a theme without files, to which the caller then saves files one by one. It is never published."""
+    shop = lock_shop()
+    _check_theme_count()
+    theme: Theme = Theme.objects.create(
+        shop=shop,
+        name=name,
+        role=Theme.Role.UNPUBLISHED if role == Theme.Role.MAIN else role,
+        processing=False,
+        previewable=True,
+        created_at=created_at,
+    )
+    record_event("themes/create", theme, actor=actor, at=at)
+    return theme
+
+
+@transaction.atomic
 def install_theme_files(
     theme_id: int, files: dict[str, FileContent], *, notes: str = "", actor: str, at: datetime
 ) -> bool:

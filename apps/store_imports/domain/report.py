@@ -11,13 +11,14 @@ NOT_IMPORTED = (
     ("codes of gift cards", "the API only returns the last characters"),
     ("card data and payment settings", "the API does not return them"),
     ("data of apps, except metafields", "only the app can read it"),
-    ("metafields of variants, images and the shop", "each owner would need a request"),
+    ("metafields of variants and images", "each needs a request. Use --with-variant-metafields"),
     ("the manual order of smart collections", "sort them again"),
     ("the creation times of products, collections, locations and pages", "imported objects get the time of the import"),
     ("settings of the shop", "compare them with the list of different settings"),
     ("gift cards", "use import files"),
-    ("metafields, risks and comments of orders, and tracking events", "each order would need more requests"),
-    ("draft orders, discounts, blogs, themes, script tags, webhooks, staff", "create them again"),
+    ("risks and comments of orders, and tracking events", "each order would need more requests"),
+    ("script tags and webhooks of other apps", "the API only returns those of the app that reads. Install the apps"),
+    ("draft orders, discounts, staff", "create them again"),
     ("deletions in the store", "only --follow and --final delete objects here"),
 )
 # The members of the shop object in the REST API, with the columns of ``Shop``.

@@ -24,6 +24,7 @@ from apps.core.events.recording import record_for_audit_log_only
 from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.domain.errors import CurrencyDiffers, StoreImportBusy, StoreImportEnded
 from apps.store_imports.domain.id_map import IdMap, NewId
+from apps.store_imports.domain.path_redirects import redirect_source_paths
 from apps.store_imports.domain.progress import add_seconds, create_states
 from apps.store_imports.domain.selection import select_streams
 from apps.store_imports.domain.source_client import SourceClient, SourceObject
@@ -46,7 +47,7 @@ class PassOptions:
     Attributes:
         only_changes: Read what has changed since the last complete pass. The first pass always reads everything.
         retries: Read the objects again that were not imported, or not completely.
-        is_thorough: See ``Source``.
+        is_thorough, with_variant_metafields: See ``Source``.
         restarts: Start an interrupted pass over the changes from the beginning.
         selected: The names of the streams to read, by default all.
     """
@@ -56,6 +57,7 @@ class PassOptions:
     is_thorough: bool = False
     restarts: bool = False
     selected: Collection[str] = ()
+    with_variant_metafields: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +104,17 @@ def get_or_create_import(source_url: str) -> StoreImport:
 
 
 def run_store_import(
-    store_import: StoreImport, client: SourceClient, shop: SourceObject, *, selected: Collection[str] = ()
+    store_import: StoreImport,
+    client: SourceClient,
+    shop: SourceObject,
+    *,
+    selected: Collection[str] = (),
+    with_variant_metafields: bool = False,
 ) -> Generator[StreamState]:
     """Import a store, or continue an interrupted import. Yield the state of the current stream after each page.
 
-    ``shop`` is the store's shop object. ``selected`` are the names of the streams to import, by default all.
+    ``shop`` is the store's shop object. ``selected`` are the names of the streams to import, by default all. See
+    ``Source`` for the other option.
 
     Raises:
         SelectionRefused: There is no stream with one of the names.
@@ -115,7 +123,7 @@ def run_store_import(
         CurrencyDiffers: The store has another currency than the shop.
     """
     with claim_import(store_import) as claim:
-        options = PassOptions(selected=selected)
+        options = PassOptions(selected=selected, with_variant_metafields=with_variant_metafields)
         yield from run_pass(store_import, replace(client, sleep=claim.sleep), shop, claim, options)
 
 
@@ -139,6 +147,7 @@ def run_pass(
         claim.extend,
         changed_since=since,
         is_thorough=options.is_thorough,
+        with_variant_metafields=options.with_variant_metafields,
     )
     create_states(store_import, selected, source)
     written = 0
@@ -232,6 +241,7 @@ def _import_page(  # noqa: PLR0917 - the parts of a run
         claim.extend()
         with record_for_audit_log_only():
             results = stream.write_objects(source, pending, files) if pending else []
+            results = redirect_source_paths(source, stream, pending, results)
         _save_results(store_import, stream, source, dict(zip(ids, results, strict=True)), digests)
         counts = Counter(result.outcome for result in results)
         counts[Outcome.UNCHANGED] += len(unchanged)

@@ -61,6 +61,7 @@ class Source:
     ``keep_alive`` extends the lease during long work. ``at`` is the time of the run. If ``changed_since`` is given,
     only objects that have changed since then must be read. If ``only_ids`` are given, only these objects. If
     ``is_thorough``, changes that do not show in the time of change of a listed object must be read as well.
+    ``with_variant_metafields`` also reads the metafields of variants and of product images.
     """
 
     client: SourceClient
@@ -71,6 +72,7 @@ class Source:
     changed_since: datetime | None = None
     only_ids: Sequence[int] = ()
     is_thorough: bool = False
+    with_variant_metafields: bool = False
 
     @property
     def change_filter(self) -> dict[str, str]:
@@ -101,6 +103,7 @@ class Stream(ABC):
         model: The model of the imported objects.
         id_list: The list of the ids of all objects. Without it, deletions in the store are not found.
         comparison: How objects are compared with those of the store. Each registered stream must declare it.
+        path_prefix: The path of an object in the online store without its handle, or "" if it has no page.
     """
 
     name: ClassVar[str]
@@ -108,6 +111,7 @@ class Stream(ABC):
     model: ClassVar[type[Model]]
     id_list: ClassVar[IdList | None] = None
     comparison: ClassVar[Comparison | None] = None
+    path_prefix: ClassVar[str] = ""
 
     @abstractmethod
     def count_objects(self, source: Source) -> int | None:
@@ -173,6 +177,14 @@ class Stream(ABC):
     def find_exempt(self, target_ids: Collection[int]) -> Mapping[int, str]:
         """Return the reasons not to compare objects of this shop, by id."""
         return {}
+
+    def get_source_path(self, row: SourceObject) -> str:
+        """Return the path of an object in the store, if its stream has a ``path_prefix``."""
+        return f"{self.path_prefix}{row['handle']}"
+
+    def get_paths(self, rows: "QuerySet[Any]") -> Mapping[int, str]:
+        """Return the paths of objects of this shop by ID, if their stream has a ``path_prefix``."""
+        return {pk: f"{self.path_prefix}{handle}" for pk, handle in rows.values_list("pk", "handle")}
 
 
 streams = Registry[str, Stream]("streams of store imports", get_key=attrgetter("name"))

@@ -1,14 +1,18 @@
 """The streams of a store import, in the order in which they are imported."""
 
 from apps.store_imports.domain.streams import Stream
+from apps.store_imports.resources.app_data import ScriptTagStream, WebhookStream
 from apps.store_imports.resources.collections import CustomCollectionStream, SmartCollectionStream
+from apps.store_imports.resources.content.articles import ArticleStream
+from apps.store_imports.resources.content.blogs import BlogStream
+from apps.store_imports.resources.content.comments import CommentStream
+from apps.store_imports.resources.content.themes import ThemeFileStream, ThemeStream
 from apps.store_imports.resources.customers import CustomerStream
 from apps.store_imports.resources.locations import LocationStream
 from apps.store_imports.resources.metafields import (
-    CollectionMetafieldStream,
-    CustomerMetafieldStream,
-    PageMetafieldStream,
-    ProductMetafieldStream,
+    OptionalMetafieldStream,
+    ShopMetafieldStream,
+    create_metafield_stream,
 )
 from apps.store_imports.resources.online_store import PageStream, RedirectStream
 from apps.store_imports.resources.orders.stream import OrderStream
@@ -23,9 +27,19 @@ STREAMS: tuple[Stream, ...] = (
     CustomerStream(),
     OrderStream(),
     PageStream(),
+    BlogStream(),
+    ArticleStream(),
+    CommentStream(),
     RedirectStream(),
-    ProductMetafieldStream(),
-    CollectionMetafieldStream(),
-    CustomerMetafieldStream(),
-    PageMetafieldStream(),
+    ThemeStream(),
+    ThemeFileStream(),
+    ScriptTagStream(),
+    WebhookStream(),
+    create_metafield_stream("shop", ShopMetafieldStream),
+    *map(
+        create_metafield_stream,
+        ("product", "collection", "customer", "page", "blog", "article", "order", "draft_order"),
+    ),
+    create_metafield_stream("variant", OptionalMetafieldStream),
+    create_metafield_stream("product_image", OptionalMetafieldStream),
 )

@@ -35,7 +35,7 @@ IMAGE_SECONDS = 10.0
 _LIMITS = {"handle": KEEPS_HANDLE}
 _NOT_COMPARED = {"image.src": OWN_ADDRESS, "image.created_at": CREATED_NOW}
 _FIELDS = ("title", "body_html", "sort_order", "template_suffix", "rules", "disjunctive")
-_NO_IMAGE = define_message("store_imports.no_image", "The image {src} was not imported: {reason}")
+NO_IMAGE = define_message("store_imports.no_image", "The image {src} was not imported: {reason}")
 _OTHER_KIND = define_message(
     "store_imports.other_kind", "This shop has a collection of another type with the handle {handle}. Rename it."
 )
@@ -49,6 +49,7 @@ class CollectionStream(Stream):
     """Collections of one type. Both types share one resource in the map of ids, as in the REST API."""
 
     resource = "collection"
+    path_prefix = "/collections/"
     model: ClassVar[type[Model]] = Collection
     kind: ClassVar[Collection.Kind]
     serializer: ClassVar[Resource]
@@ -141,7 +142,7 @@ class CollectionStream(Stream):
         if outcome == Outcome.UNCHANGED and has_added:
             outcome = Outcome.CHANGED
         if isinstance(image, DomainError):
-            problem = _NO_IMAGE(src=row["image"]["src"], reason=image.sentence)
+            problem = NO_IMAGE(src=row["image"]["src"], reason=image.sentence)
         return ObjectResult(outcome, collection.pk, problem, is_complete=problem is None)
 
     def add_products(self, source: Source, row: SourceObject, collection: Collection) -> Any:

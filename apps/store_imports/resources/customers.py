@@ -30,7 +30,7 @@ from apps.imports_exports.resources.cells import convert_api_errors
 from apps.store_imports.domain.comparison import Comparison, read_objects
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
-from apps.store_imports.resources.moments import parse_source_moment
+from apps.store_imports.resources.moments import parse_source_moment, read_creation_time
 
 PAGE_SIZE = 100
 _FIELDS = (
@@ -178,8 +178,7 @@ def _parse_customer(source: Source, row: SourceObject, customer: Customer | None
         body = _build_body(source, row, customer)
     with convert_api_errors():
         attrs = validate_body(CustomerSerializer, get_latest_version(), body, instance=customer)
-    created_at = parse_source_moment(row.get("created_at"))
-    return attrs | ({"created_at": min(created_at, source.at)} if created_at else {})
+    return attrs | read_creation_time(row, source.at)
 
 
 def _build_body(source: Source, row: SourceObject, customer: Customer | None) -> Attrs:

@@ -8,7 +8,7 @@ from apps.core.i18n.messages import Message, define_message
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import Source
 
-_HANDLE_TAKEN = define_message(
+HANDLE_TAKEN = define_message(
     "store_imports.handle_taken",
     "The object of this shop with the handle {handle} was imported from the store's object {number}. "
     "Delete it, or change its handle.",
@@ -33,7 +33,7 @@ def find_taken_handles(
     targets = dict(rows)
     owners = source.ids.get_source_ids(resource, list(targets.values()))
     return {
-        source_id: _HANDLE_TAKEN(handle=handle, number=str(owner))
+        source_id: HANDLE_TAKEN(handle=handle, number=str(owner))
         for source_id, handle in handles.items()
         if (owner := owners.get(targets.get(handle, 0), source_id)) != source_id
     }

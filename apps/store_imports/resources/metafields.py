@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.db.models import Model, QuerySet
 
-from apps.catalog.models import Collection, Product
-from apps.content.models import Page
 from apps.core.i18n.messages import Message, as_message, define_message, join_messages, pair_messages
-from apps.customers.models import Customer
+from apps.core.tenancy.scope import get_current_shop
 from apps.metafields.api.metafields import MetafieldSerializer
+from apps.metafields.domain.owners import OwnerType, owner_types
 from apps.metafields.domain.write import MetafieldInput, delete_metafield, set_metafields, validate_metafield
 from apps.metafields.models import Metafield
 from apps.store_imports.domain.comparison import Comparison, read_objects
@@ -26,13 +25,15 @@ from apps.store_imports.resources.customers import find_erased
 # Each owner costs a request.
 PAGE_SIZE = 20
 _GLOBAL_ID = re.compile(r"gid://[a-z0-9-]{1,40}/(\w{1,40})/([1-9][0-9]{0,17})(?![0-9])", re.ASCII)
-# The resources in the map of IDs, by the types in global IDs.
-_RESOURCES = {
-    "Product": "product",
-    "ProductVariant": "variant",
-    "Collection": "collection",
-    "Customer": "customer",
-    "Page": "page",
+# The lists of the API that have all owners, by resource. Owners without a list are only read in complete passes.
+_OWNER_LISTS: Mapping[str, Sequence[str]] = {
+    "product": ("products",),
+    "collection": ("custom_collections", "smart_collections"),
+    "customer": ("customers",),
+    "page": ("pages",),
+    "blog": ("blogs",),
+    "order": ("orders",),
+    "draft_order": ("draft_orders",),
 }
 METAFIELD = "metafield"
 _MEMBERS = ("namespace", "key", "type", "value", "description")
@@ -45,14 +46,11 @@ _PROBLEM = define_message("store_imports.metafield", "The metafield {name} was n
 class MetafieldStream(Stream):
     """The metafields of one type of owners. An object is an owner's id with the list of its metafields."""
 
-    owner_resource: ClassVar[str]
-    path: ClassVar[str]
-    # The lists that have all owners.
-    owner_lists: ClassVar[Sequence[str]]
+    owner: ClassVar[OwnerType]
     comparison = Comparison(serializer=None)
 
     def count_objects(self, source: Source) -> int | None:
-        return None if source.changed_since else source.ids.count_entries(self.owner_resource)
+        return None if source.changed_since else source.ids.count_entries(self.owner.resource)
 
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         """Return the next owners with their metafields.
@@ -63,39 +61,45 @@ class MetafieldStream(Stream):
         if source.only_ids:
             ids = [pk for pk in source.only_ids if pk > position][:PAGE_SIZE]
         elif source.changed_since is None or source.is_thorough:
-            ids = [row.source_id for row in source.ids.get_next_entries(self.owner_resource, position, PAGE_SIZE)]
+            ids = [row.source_id for row in source.ids.get_next_entries(self.owner.resource, position, PAGE_SIZE)]
         else:
             ids = self._find_changed_owners(source, position)
-        return [{"id": pk, "metafields": self._read_metafields(source, pk)} for pk in ids]
+        return [
+            {"id": pk, "metafields": _read_metafields(source, f"{self.owner.path}/{pk}/metafields.json")} for pk in ids
+        ]
 
     def _find_changed_owners(self, source: Source, position: int) -> Sequence[int]:
         """Return the ids of the next imported owners that have changed."""
         while True:
             rows: list[SourceObject] = []
-            for name in self.owner_lists:
+            for name in _OWNER_LISTS.get(self.owner.resource, ()):
+                query = {"status": "any"} if name == "orders" else {}
                 rows += source.client.get_page(
-                    f"{name}.json", name, since_id=position, limit=PAGE_SIZE, fields="id", **source.change_filter
+                    f"{name}.json",
+                    name,
+                    since_id=position,
+                    limit=PAGE_SIZE,
+                    fields="id",
+                    **query,
+                    **source.change_filter,
                 )
             ids = sorted(row["id"] for row in rows)[:PAGE_SIZE]
             if not ids:
                 return ()
-            if imported := sorted(source.ids.get_entries(self.owner_resource, ids)):
+            if imported := sorted(source.ids.get_entries(self.owner.resource, ids)):
                 return imported
             position = ids[-1]
 
-    def _read_metafields(self, source: Source, owner_id: int) -> list[SourceObject]:
-        try:
-            rows = list(source.client.iterate_pages(f"{self.path}/{owner_id}/metafields.json", "metafields"))
-        except ObjectGone:
-            return []
-        return [{name: row.get(name) for name in ("id", *_MEMBERS)} for row in rows]
+    def get_targets(self, source: Source, objects: Sequence[SourceObject]) -> Mapping[int, int]:
+        """Return the ids of the owners in this shop, by source id."""
+        return source.ids.get_target_ids(self.owner.resource, [row["id"] for row in objects])
 
     def write_objects(self, source: Source, objects: Sequence[SourceObject], files: Any) -> Sequence[ObjectResult]:
-        targets = source.ids.get_target_ids(self.owner_resource, [row["id"] for row in objects])
+        targets = self.get_targets(source, objects)
         owners = self.model._default_manager.in_bulk(list(targets.values()))
         global_ids = _map_global_ids(source, objects)
         known = source.ids.get_target_ids(self.resource, targets)
-        own = Metafield.objects.filter(owner_resource=self.owner_resource, owner_id__in=owners)
+        own = Metafield.objects.filter(owner_resource=self.owner.resource, owner_id__in=owners)
         imported = source.ids.get_source_ids(METAFIELD, own.values_list("pk", flat=True))
         for row in objects:
             listed = {metafield["id"] for metafield in row["metafields"]}
@@ -106,7 +110,7 @@ class MetafieldStream(Stream):
         return [
             _write_metafields(
                 source,
-                self.owner_resource,
+                self.owner.resource,
                 row,
                 owners.get(targets[row["id"]]),
                 global_ids,
@@ -117,7 +121,7 @@ class MetafieldStream(Stream):
 
     @property
     def matched_resource(self) -> str:
-        return self.owner_resource
+        return self.owner.resource
 
     def get_own_objects(self) -> QuerySet[Any]:
         """Return nothing, because owners without metafields are found by the stream of the owners."""
@@ -125,7 +129,7 @@ class MetafieldStream(Stream):
 
     def read_own(self, source: Source, target_ids: Some[int]) -> Mapping[int, SourceObject]:
         own: dict[int, SourceObject] = {pk: {"id": pk, "metafields": []} for pk in target_ids}
-        ids = Metafield.objects.filter(owner_resource=self.owner_resource, owner_id__in=own).values_list(
+        ids = Metafield.objects.filter(owner_resource=self.owner.resource, owner_id__in=own).values_list(
             "pk", flat=True
         )
         for row in read_objects(MetafieldSerializer, list(ids), source.client.version).values():
@@ -142,53 +146,72 @@ class MetafieldStream(Stream):
             rows.sort(key=lambda row: (str(row["namespace"]), str(row["key"])))
 
     def find_exempt(self, target_ids: Some[int]) -> Mapping[int, str]:
-        return find_erased(target_ids) if self.owner_resource == "customer" else {}
+        return find_erased(target_ids) if self.owner.resource == "customer" else {}
 
 
-class ProductMetafieldStream(MetafieldStream):
-    name = resource = "product_metafields"
-    model: ClassVar[type[Model]] = Product
-    owner_resource = "product"
-    path = "products"
-    owner_lists = ("products",)
+class OptionalMetafieldStream(MetafieldStream):
+    """The metafields of owners that a store has so many of that reading them takes hours. They must be requested."""
+
+    def count_objects(self, source: Source) -> int | None:
+        return super().count_objects(source) if source.with_variant_metafields else 0
+
+    def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
+        return super().read_page(source, position) if source.with_variant_metafields else []
 
 
-class CollectionMetafieldStream(MetafieldStream):
-    name = resource = "collection_metafields"
-    model: ClassVar[type[Model]] = Collection
-    owner_resource = "collection"
-    path = "collections"
-    owner_lists = ("custom_collections", "smart_collections")
+class ShopMetafieldStream(MetafieldStream):
+    """The shop's own metafields, which the API lists without an owner."""
+
+    def count_objects(self, source: Source) -> int | None:
+        return None if source.changed_since else 1
+
+    def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
+        number = int(source.shop["id"])
+        is_skipped = source.changed_since is not None and not source.is_thorough
+        return (
+            []
+            if is_skipped or position >= number
+            else [{"id": number, "metafields": _read_metafields(source, "metafields.json")}]
+        )
+
+    def get_targets(self, source: Source, objects: Sequence[SourceObject]) -> Mapping[int, int]:
+        return {row["id"]: get_current_shop().pk for row in objects}
 
 
-class CustomerMetafieldStream(MetafieldStream):
-    name = resource = "customer_metafields"
-    model: ClassVar[type[Model]] = Customer
-    owner_resource = "customer"
-    path = "customers"
-    owner_lists = ("customers",)
+def create_metafield_stream(resource: str, stream_class: type[MetafieldStream] = MetafieldStream) -> MetafieldStream:
+    """Create the stream of the metafields of an owner type. The owners are those in the map of IDs."""
+    owner = owner_types[resource]
+    attributes = {
+        "__module__": __name__,
+        "name": owner.topic_prefix,
+        "resource": owner.topic_prefix,
+        "model": owner.model,
+        "owner": owner,
+    }
+    return type(f"{owner.gid}{stream_class.__name__}", (stream_class,), attributes)()
 
 
-class PageMetafieldStream(MetafieldStream):
-    name = resource = "page_metafields"
-    model: ClassVar[type[Model]] = Page
-    owner_resource = "page"
-    path = "pages"
-    owner_lists = ("pages",)
+def _read_metafields(source: Source, path: str) -> list[SourceObject]:
+    try:
+        rows = list(source.client.iterate_pages(path, "metafields"))
+    except ObjectGone:
+        return []
+    return [{name: row.get(name) for name in ("id", *_MEMBERS)} for row in rows]
 
 
 def _map_global_ids(source: Source, objects: Sequence[SourceObject]) -> Mapping[str, str]:
     """Return the global IDs of this shop for those in the values of metafields."""
+    resources = {owner.gid: owner.resource for owner in owner_types.values()}
     ids: defaultdict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for row in objects:
         for metafield in row["metafields"]:
             for match in _GLOBAL_ID.finditer(str(metafield["value"])):
-                if match[1] in _RESOURCES:
+                if match[1] in resources:
                     ids[match[1]][int(match[2])].add(match[0])
     return {
         text: f"gid://{settings.BRAND}/{gid_type}/{target_id}"
         for gid_type, texts in ids.items()
-        for source_id, target_id in source.ids.get_target_ids(_RESOURCES[gid_type], texts).items()
+        for source_id, target_id in source.ids.get_target_ids(resources[gid_type], texts).items()
         for text in texts[source_id]
     }
 

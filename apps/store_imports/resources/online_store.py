@@ -10,9 +10,9 @@ from django.db.models import Model
 from apps.content.api.pages import PageSerializer
 from apps.content.api.redirects import RedirectSerializer
 from apps.content.domain.online_store.pages import delete_page
-from apps.content.domain.online_store.redirects import delete_redirect
+from apps.content.domain.online_store.redirects import clean_redirect, delete_redirect, is_loop
 from apps.content.models import Page, Redirect
-from apps.core.i18n.messages import Message
+from apps.core.i18n.messages import Message, define_message
 from apps.imports_exports.domain.resources import get_importers
 from apps.imports_exports.domain.rows import ImportRow, RowResult
 from apps.store_imports.domain.comparison import CREATED_NOW, KEEPS_HANDLE, Comparison
@@ -22,6 +22,10 @@ from apps.store_imports.resources.file_rows import OUTCOMES, import_file_rows
 from apps.store_imports.resources.handles import find_taken_handles
 
 PAGE_SIZE = 100
+_LOOP = define_message(
+    "store_imports.redirect_loop",
+    "The redirect from {path} to {target} is not needed, because {target} leads to {path} in this shop.",
+)
 _PAGE_FIELDS = ("title", "handle", "body_html", "author", "template_suffix", "published_at")
 
 
@@ -51,13 +55,17 @@ class _FileRowStream(Stream):
         """Return the reasons to refuse objects, by source id."""
         return {}
 
+    def find_skipped(self, objects: Sequence[SourceObject]) -> Mapping[int, Message]:
+        """Return the reasons to leave out objects that the shop does not need, by source id."""
+        return {}
+
     def write_objects(self, source: Source, objects: Sequence[SourceObject], files: Any) -> Sequence[ObjectResult]:
         known = source.ids.get_target_ids(self.resource, [row["id"] for row in objects])
         handles = self.get_handles(known.values())
-        refused = self.find_refused(source, objects)
+        refused, skipped = self.find_refused(source, objects), self.find_skipped(objects)
         rows = []
         for line, row in enumerate(objects, 1):
-            if row["id"] not in refused:
+            if row["id"] not in refused and row["id"] not in skipped:
                 with refuse_malformed(self.name, row):
                     body = self.build_body(row, handles.get(known.get(row["id"], 0)))
                 rows.append(ImportRow(line, self.name, body))
@@ -66,7 +74,9 @@ class _FileRowStream(Stream):
         targets = get_importers()[self.name].find(labels)
         results = []
         for line, row in enumerate(objects, 1):
-            if (outcome := outcomes.get(line)) is None:
+            if row["id"] in skipped:
+                results.append(ObjectResult(Outcome.UNCHANGED, problem=skipped[row["id"]]))
+            elif (outcome := outcomes.get(line)) is None:
                 results.append(ObjectResult(Outcome.FAILED, problem=refused[row["id"]]))
             elif outcome.result == RowResult.FAILED:
                 results.append(ObjectResult(Outcome.FAILED, problem=outcome.reason))
@@ -78,6 +88,7 @@ class _FileRowStream(Stream):
 class PageStream(_FileRowStream):
     name = "pages"
     resource = "page"
+    path_prefix = "/pages/"
     model: ClassVar[type[Model]] = Page
     id_list = IdList("pages.json", "pages")
     comparison = Comparison(
@@ -118,3 +129,12 @@ class RedirectStream(_FileRowStream):
 
     def build_body(self, row: SourceObject, handle: str | None) -> SourceObject:
         return {"path": row["path"], "target": row["target"]}
+
+    def find_skipped(self, objects: Sequence[SourceObject]) -> Mapping[int, Message]:
+        """Skip redirects to the new path of an object that has kept its old path in this shop."""
+        skipped = {}
+        for row in objects:
+            attrs = {name: str(row.get(name) or "") for name in ("path", "target")}
+            if not clean_redirect(attrs) and is_loop(path=attrs["path"], target=attrs["target"]):
+                skipped[row["id"]] = _LOOP(path=attrs["path"], target=attrs["target"])
+        return skipped

@@ -63,6 +63,7 @@ _LEVEL_SKIPPED = define_message(
 class ProductStream(Stream):
     name = PRODUCTS
     resource = "product"
+    path_prefix = "/products/"
     model: ClassVar[type[Model]] = Product
     id_list = IdList("products.json", PRODUCTS)
     comparison = COMPARISON

@@ -105,6 +105,16 @@ def redirect_renamed_path(old: str, new: str, *, actor: str, at: datetime) -> No
         update_redirect(same_path, {"target": target}, actor=actor, at=at)
 
 
+def is_loop(*, path: str, target: str) -> bool:
+    """Return True if a redirect from a path to a target would lead back to the path through other redirects."""
+    redirect = Redirect(shop=get_current_shop(), path=path, path_key=build_path_key(path), target=target)
+    try:
+        _check_target(redirect)
+    except RedirectRefused:
+        return True
+    return False
+
+
 def find_redirects(path_keys: Collection[str]) -> dict[str, Redirect]:
     """Return the redirects with the given path keys, keyed by path key."""
     return {row.path_key: row for row in Redirect.objects.filter(path_key__in=path_keys)}

@@ -40,7 +40,7 @@ _HEADER_WORD = re.compile(r"[A-Za-z0-9-]+")
 class Command(BaseCommand):
     """Imports a store. Running the command again continues an interrupted import, or imports what has changed."""
 
-    help = "Import locations, products, customers, orders, pages and other objects of a store through its REST API."
+    help = "Import products, customers, orders, pages, themes and other objects of a store through its REST API."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("url", help="the address of the store, such as https://shop.example")
@@ -66,6 +66,11 @@ class Command(BaseCommand):
             "--report", help="the file for the findings of --verify, as lines of JSON, or as CSV (.csv)"
         )
         parser.add_argument("--reopen", action="store_true", help="import again after --final")
+        parser.add_argument(
+            "--with-variant-metafields",
+            action="store_true",
+            help="also import the metafields of variants and of product images, which takes a request for each",
+        )
 
     def handle(self, *args: object, **options: Any) -> None:
         """Import the store. Exit with code 1 if objects could not be imported."""
@@ -114,7 +119,15 @@ class Command(BaseCommand):
         if options["follow"] or options["final"]:
             follow_and_print(self.stdout, store_import, client, options, on_progress=print_progress)
             return
-        with closing(run_store_import(store_import, client, source_shop, selected=names)) as states:
+        with closing(
+            run_store_import(
+                store_import,
+                client,
+                source_shop,
+                selected=names,
+                with_variant_metafields=options["with_variant_metafields"],
+            )
+        ) as states:
             for state in states:
                 print_progress(state)
 
