@@ -11,7 +11,16 @@ from pytest_django import DjangoDbBlocker
 
 from apps.core.tenancy.models import Shop
 from apps.store_imports.domain import source_client
-from apps.store_imports.resources import collections, customers, metafields, online_store, products
+from apps.store_imports.resources import (
+    collections,
+    customers,
+    draft_orders,
+    gift_cards,
+    metafields,
+    online_store,
+    price_rules,
+    products,
+)
 from backoffice.configuration.storages import get_storage_settings
 from tests.store_imports.faulty_proxy import FaultyProxy
 from tests.support import factories
@@ -46,8 +55,12 @@ def _files(server: LiveServer, settings: Any) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (products, collections, customers, metafields, online_store):
+    for module in (
+        *(products, collections, customers, metafields, online_store),
+        *(price_rules, gift_cards, draft_orders),
+    ):
         monkeypatch.setattr(module, "PAGE_SIZE", 2)
+    monkeypatch.setattr(price_rules, "CODES_PAGE_SIZE", 2)
     monkeypatch.setattr(source_client, "PAGE_SIZE", 2)
     monkeypatch.setattr(source_client, "FIRST_PAUSE_SECONDS", 0.01)
 

@@ -18,6 +18,10 @@ class SourceUnreadable(DomainError):
     """Raised when the store can't be read. The message says what to do."""
 
 
+class SourceForbidden(SourceUnreadable):
+    """Raised when the app of the token may not read a list."""
+
+
 class StoreImportBusy(DomainError):
     """Raised when another process runs the import, or has taken it over."""
 

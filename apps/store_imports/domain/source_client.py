@@ -18,7 +18,7 @@ from apps.core.http.errors import HttpRequestFailed, HttpRequestRefused
 from apps.core.http.sync_client import MIB, CallbackResponse, Limits, send_request
 from apps.core.i18n.messages import as_message, define_message, define_text
 from apps.core.strict_json import InvalidJson, parse_json
-from apps.store_imports.domain.errors import SourceUnreadable
+from apps.store_imports.domain.errors import SourceForbidden, SourceUnreadable
 
 # An object of the REST API, as decoded JSON.
 SourceObject: TypeAlias = dict[str, Any]
@@ -227,7 +227,7 @@ def _check_response(response: CallbackResponse, path: str) -> None:
     if response.status == 401:
         raise SourceUnreadable(_BAD_TOKEN)
     if response.status == 403:
-        raise SourceUnreadable(_NO_SCOPE(path=path))
+        raise SourceForbidden(_NO_SCOPE(path=path))
     if response.status != 200:
         raise SourceUnreadable(_STATUS(path=path, status=str(response.status)))
     if response.truncated:

@@ -56,7 +56,7 @@ class Source:
     """The store to read: its client, its ``shop`` object, and the map of ids.
 
     ``keep_alive`` extends the lease during long work. ``at`` is the time of the run. If ``changed_since`` is given,
-    only objects that have changed since then must be read.
+    only objects that have changed since then must be read. ``open_lists`` has the lists that streams are reading.
     """
 
     client: SourceClient
@@ -65,6 +65,7 @@ class Source:
     at: datetime
     keep_alive: Callable[[], None]
     changed_since: datetime | None = None
+    open_lists: dict[str, Iterator[Sequence[SourceObject]]] = field(default_factory=dict)
 
     @property
     def change_filter(self) -> dict[str, str]:
@@ -92,6 +93,10 @@ class Stream(ABC):
     @abstractmethod
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         """Return the next objects with ids above ``position``, in ascending order, or nothing at the end."""
+
+    def get_position(self, page: Sequence[SourceObject]) -> int:
+        """Return the position after a page. An interrupted import continues with the objects after it."""
+        return max(int(row["id"]) for row in page)
 
     @contextmanager
     def fetch_files(self, source: Source, objects: Sequence[SourceObject]) -> Iterator[Any]:

@@ -35,7 +35,7 @@ _COMPARED = tuple(name for name in ADDRESS_COLUMNS if name not in {"country", "p
 _SAME_EMAIL = define_text(
     "store_imports.same_email", "Another customer of the store has the same email address and was imported before."
 )
-_ERASED = define_text("store_imports.erased", "The customer's personal data was erased in this shop.")
+ERASED = define_text("store_imports.erased", "The customer's personal data was erased in this shop.")
 
 
 class CustomerStream(Stream):
@@ -107,7 +107,7 @@ def _update_target(source: Source, row: SourceObject, customer: Customer | None)
     if customer is None:
         return ObjectResult(Outcome.FAILED, problem=_SAME_EMAIL)
     if customer.redacted_at is not None:
-        return ObjectResult(Outcome.UNCHANGED, customer.pk, _ERASED)
+        return ObjectResult(Outcome.UNCHANGED, customer.pk, ERASED)
     before = customer.version
 
     def write() -> ObjectResult:

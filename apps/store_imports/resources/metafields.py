@@ -13,6 +13,7 @@ from apps.catalog.models import Collection, Product
 from apps.content.models import Page
 from apps.core.i18n.messages import Message, as_message, define_message, join_messages, pair_messages
 from apps.customers.models import Customer
+from apps.draft_orders.models import DraftOrder
 from apps.metafields.domain.write import MetafieldInput, set_metafields, validate_metafield
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
@@ -87,6 +88,13 @@ class CustomerMetafieldStream(MetafieldStream):
     model: ClassVar[type[Model]] = Customer
     owner_resource = "customer"
     path = "customers"
+
+
+class DraftOrderMetafieldStream(MetafieldStream):
+    name = resource = "draft_order_metafields"
+    model: ClassVar[type[Model]] = DraftOrder
+    owner_resource = "draft_order"
+    path = "draft_orders"
 
 
 class PageMetafieldStream(MetafieldStream):

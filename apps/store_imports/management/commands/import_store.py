@@ -29,7 +29,9 @@ _HEADER_WORD = re.compile(r"[A-Za-z0-9-]+")
 class Command(BaseCommand):
     """Imports a store. Running the command again continues an interrupted import, or imports what has changed."""
 
-    help = "Import locations, products, collections, customers, pages and redirects of a store through its REST API."
+    help = (
+        "Import the catalog, customers, discounts, gift cards, draft orders and more of a store through its REST API."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("url", help="the address of the store, such as https://shop.example")
