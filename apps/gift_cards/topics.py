@@ -8,6 +8,7 @@ from apps.gift_cards.domain import delivery, gift_cards, ledger
 for name, label in {
     gift_cards.CREATED: gettext_noop("Gift card created"),
     gift_cards.UPDATED: gettext_noop("Gift card changed"),
+    gift_cards.CODE_SET: gettext_noop("Gift card code set"),
     gift_cards.DISABLED: gettext_noop("Gift card disabled"),
     ledger.ADJUSTED: gettext_noop("Gift card balance adjusted"),
     delivery.SENT: gettext_noop("Code sent to the recipient by email"),

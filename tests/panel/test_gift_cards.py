@@ -17,7 +17,7 @@ from apps.core.tenancy.scope import shop_scope
 from apps.customers.domain import merge
 from apps.customers.models import Customer
 from apps.gift_cards.domain import codes, states
-from apps.gift_cards.domain.gift_cards import disable_gift_card
+from apps.gift_cards.domain.gift_cards import create_card_without_code, disable_gift_card
 from apps.gift_cards.models import GiftCard, GiftCardAdjustment
 from apps.notifications.models import Notification
 from tests.support import factories
@@ -29,8 +29,8 @@ from tests.support.panel.html_forms import get_form
 
 pytestmark = pytest.mark.usefixtures("in_shop")
 
-LIST, ISSUE, CARD, ADJUST, DISABLE = (
-    f"gift_cards_giftcard_{name}" for name in ("changelist", "add", "change", "adjust", "disable")
+LIST, ISSUE, CARD, ADJUST, DISABLE, CODE = (
+    f"gift_cards_giftcard_{name}" for name in ("changelist", "add", "change", "adjust", "disable", "code")
 )
 YESTERDAY = timezone.now().date() - timedelta(days=1)
 TOMORROW = str(timezone.now().date() + timedelta(days=2))
@@ -117,6 +117,27 @@ def test_a_card_is_issued_shown_once_adjusted_and_disabled(panel: Panel) -> None
     assert "Adjust balance…" not in shown
     assert code not in shown
     assert [*find_text(codes.normalize_code(code)), *find_text(code)] == []
+
+
+@pytest.mark.parametrize("typed", ["CODE CODE-aaaa", ""])
+def test_the_code_of_a_moved_card_is_set_once(panel: Panel, typed: str) -> None:
+    values = {"initial_value": Decimal(50)}
+    card = create_card_without_code(values, "aaaa", actor="system", at=timezone.now())
+    assert "Set code…" in panel.get(CARD, card.pk).content.decode()
+    url, page = panel.url(CODE, card.pk), get_form(panel.get(CODE, card.pk).content, "code")
+    wrong = panel.http.post(url, page.data | {"code": "codecode-bbbb"})
+    assert read_errors(wrong) == ["Must end with aaaa."]
+
+    response = panel.http.post(url, get_form(wrong.content, "code").data | {"code": typed})
+
+    code = codes.normalize_code(read_code(response))
+    assert code == "codecodeaaaa" if typed else len(code) == 16
+    card.refresh_from_db()
+    assert (card.code_digest, card.last_characters) == (codes.calculate_digest(code), code[-4:])
+    assert list(find_text(code)) == []
+    assert "Set code…" not in panel.get(CARD, card.pk).content.decode()
+    again = panel.http.post(url, get_form(panel.get(CODE, card.pk).content, "code").data)
+    assert read_errors(again) == ["Is already set."]
 
 
 @pytest.mark.parametrize(

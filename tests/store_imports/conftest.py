@@ -13,6 +13,7 @@ from apps.core.tenancy.models import Shop
 from apps.store_imports.domain import source_client
 from apps.store_imports.resources import app_data, collections, customers, metafields, online_store, products
 from apps.store_imports.resources.content import articles, blogs, comments
+from apps.store_imports.resources.sales import draft_orders, gift_cards, price_rules
 from backoffice.configuration.storages import get_storage_settings
 from tests.store_imports.faulty_proxy import FaultyProxy
 from tests.support import factories
@@ -47,9 +48,12 @@ def _files(server: LiveServer, settings: Any) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    streams = (products, collections, customers, online_store, blogs, articles, comments, app_data, metafields)
-    for module in streams:
+    for module in (
+        *(products, collections, customers, metafields, online_store, app_data),
+        *(blogs, articles, comments, price_rules, gift_cards, draft_orders),
+    ):
         monkeypatch.setattr(module, "PAGE_SIZE", 2)
+    monkeypatch.setattr(price_rules, "CODES_PAGE_SIZE", 2)
     monkeypatch.setattr(source_client, "PAGE_SIZE", 2)
     monkeypatch.setattr(source_client, "FIRST_PAUSE_SECONDS", 0.01)
 

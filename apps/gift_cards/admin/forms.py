@@ -193,6 +193,20 @@ class IssueForm(_ServiceForm):
         return datetime.combine(day, SEND_TIME, tzinfo=get_current_shop().tzinfo)
 
 
+class CodeForm(_ServiceForm):
+    """The form for the code of a card without a code."""
+
+    code = forms.CharField(
+        label=gettext_lazy("Code"),
+        required=False,
+        max_length=2 * codes.MAX_LENGTH,
+        widget=forms.TextInput(attrs={**_INPUT, "autocomplete": "off", "spellcheck": "false"}),
+        help_text=gettext_lazy(
+            "The code on the customer's card. Leave blank to generate a new code, which replaces the code of the card."
+        ),
+    )
+
+
 class AdjustForm(_ServiceForm):
     """The form to add an amount to a balance or to subtract it. The reason is stored with the adjustment."""
 

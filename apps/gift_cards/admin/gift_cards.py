@@ -27,7 +27,7 @@ from apps.core.i18n import formats
 from apps.customers.models import Customer
 from apps.gift_cards.admin.changelist import GiftCardList
 from apps.gift_cards.admin.columns import STATE_KINDS
-from apps.gift_cards.admin.forms import AdjustForm, GiftCardForm, IssueForm
+from apps.gift_cards.admin.forms import AdjustForm, CodeForm, GiftCardForm, IssueForm
 from apps.gift_cards.admin.ledger import build_ledger
 from apps.gift_cards.admin.order_payment import PERMISSION, confirm_payment, load_payment
 from apps.gift_cards.admin.report import gift_card_report_page
@@ -76,6 +76,7 @@ class GiftCardAdmin(GiftCardList):
             "ledger": build_ledger(card),
             "show_save_and_add_another": False,
             "may_adjust": card.disabled_at is None and has_permission(request, CHANGE),
+            "has_no_code": card.code_digest is None,
             "may_view_customer": has_permission(request, "customers.view_customer"),
             "timeline": describe_events(request, list(get_latest_events(card, _MAX_EVENTS))),
         }
@@ -117,16 +118,19 @@ class GiftCardAdmin(GiftCardList):
         return customer
 
     def _issue(self, request: HttpRequest, form: IssueForm) -> HttpResponse:
-        """Issue a card. Like a new token, the code is only in this response, which is never stored."""
         card, code = delivery.issue_gift_card(form.attrs, app=None, **self.event_kwargs(request))
+        return self._show_code(request, card, code, _("Gift card issued"), self.value_label(card))
+
+    def _show_code(self, request: HttpRequest, card: GiftCard, code: str, title: str, value: str) -> HttpResponse:
+        """Return the page with a code. Like a new token, it is only in this response, which is never stored."""
         url = self.url("change", card.pk)
         response = self.page(
             request,
             "panel/gift_cards/code.html",
-            _("Gift card issued"),
+            title,
             original=card,
             code=codes.format_code(code),
-            value=self.value_label(card),
+            value=value,
             shop_name=self.shop(request).name,
             expires_on=formats.format_date(card.expires_on, "j M Y") if card.expires_on else "",
             send_time=_format_time(card.send_at),
@@ -181,6 +185,27 @@ class GiftCardAdmin(GiftCardList):
             form=form,
             balance=self.balance_label(card),
             button=_("Adjust balance"),
+        )
+
+    @row_view("code/", CHANGE, keyed=True)
+    def code_view(self, request: HttpRequest, card: GiftCard) -> HttpResponse:
+        """Show the form for the code of a card without a code. On POST, set the code and show it once."""
+        form = CodeForm(get_post_data(request))
+        if request.method == "POST" and form.is_valid():
+            try:
+                code = gift_cards.set_code(card, form.cleaned_data["code"], **self.event_kwargs(request))
+            except DomainError as error:
+                form.add_domain_error(error)
+            else:
+                return self._show_code(request, card, code, _("Code set"), self.balance_label(card))
+        return self.page(
+            request,
+            "panel/gift_cards/form.html",
+            _("Set code"),
+            original=card,
+            form=form,
+            balance=self.balance_label(card),
+            button=_("Set code"),
         )
 
     @row_view("disable/", CHANGE, keyed=True)

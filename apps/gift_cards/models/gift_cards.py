@@ -17,11 +17,13 @@ _EVENT_LABEL = define_message("gift_cards.label", "Gift card ending in {characte
 class GiftCard(ShopOwned):
     """A gift card. The code is not stored, only a keyed digest and the last characters.
 
+    The digest of a card from another system is null until its code is known (``gift_cards.set_code``).
+
     ``balance`` is the sum of the amounts of all adjustments. The first adjustment is the initial value. ``recipient``
     is the customer who gets the code by email, with the ``message``, at once or at ``send_at``.
     """
 
-    code_digest = models.CharField(max_length=64, editable=False)
+    code_digest = models.CharField(max_length=64, null=True, editable=False)
     last_characters = models.CharField(gettext_lazy("last characters"), max_length=4, editable=False)
     initial_value = MoneyColumn(gettext_lazy("initial value"))
     balance = MoneyColumn(gettext_lazy("balance"))

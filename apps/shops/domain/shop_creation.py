@@ -35,8 +35,7 @@ def create_shop(*, domain: str, name: str, email: str, actor: str, at: datetime,
     if Shop.objects.filter(domain=domain).exists():
         raise DomainError(TAKEN, field="domain")
     shop = Shop(domain=domain, name=name, email=email, handle=_find_free_handle(domain), created_at=at, **settings)
-    shop.full_clean()
-    _check_codes(shop)
+    check_shop(shop)
     shop.save()
     with shop_scope(shop):
         for initializer in shop_initializers.values():
@@ -46,8 +45,13 @@ def create_shop(*, domain: str, name: str, email: str, actor: str, at: datetime,
     return shop
 
 
-def _check_codes(shop: Shop) -> None:
-    """Check the shop's time zone, currency and country, because unknown values would break pages."""
+def check_shop(shop: Shop) -> None:
+    """Check all columns, also that the time zone, currency and country are known, because others would break pages.
+
+    Raises:
+        ValidationError: A value is invalid.
+    """
+    shop.full_clean()
     standards: dict[str, tuple[str, Container[str]]] = {
         "timezone": ("an IANA time zone", zoneinfo.available_timezones()),
         "currency": ("a supported currency", get_currencies()),

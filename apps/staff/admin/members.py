@@ -154,7 +154,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
             is_self=membership.user_id == by.pk,
             may_activate=has_permission(request, ACTIVATE) and membership.user_id != by.pk,
             may_remove=has_permission(request, DELETE) and membership.user_id != by.pk,
-            may_invite=has_permission(request, ADD) and not membership.user.has_usable_password(),
+            may_invite=has_permission(request, ADD) and _is_invited(membership.user),
         )
 
     def _save(self, request: HttpRequest, membership: Membership, form: PermissionsForm) -> bool:
@@ -206,6 +206,11 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         text = _("Invitation sent to {email}.").format(email=membership.user.email)
         self.message_user(request, text, messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", membership.pk))
+
+
+def _is_invited(user: User) -> bool:
+    """Return True if the user has not chosen a password yet. A deactivated user can't choose one."""
+    return user.is_active and not user.has_usable_password()
 
 
 def _get_displayed_values(membership: Membership) -> tuple[object, ...]:

@@ -8,14 +8,19 @@ operators have all permissions. Call these functions inside the shop scope.
 from collections.abc import Iterable
 from datetime import datetime
 
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from apps.core.events.recording import record_event
 from apps.core.exceptions import DomainError, RowDeleted
+from apps.core.i18n.messages import define_text
 from apps.core.tenancy.actor_names import get_staff_actor
 from apps.core.tenancy.models import AccessToken, Membership, Shop, User
 from apps.core.tenancy.permissions import NAMES, Level, Levels
+
+USER_EXISTS = define_text("staff.user_exists", "already belongs to a user of this installation. Invite the user.")
 
 
 class LastOwner(DomainError):
@@ -73,6 +78,32 @@ def invite_member(
     changes = {"permissions": [[], _filter_by_level(levels, Level.FULL)], **_apply_levels(membership, levels)}
     membership.save()
     record_event("staff/invite", membership, actor=get_staff_actor(by), at=at, changes=changes)
+    return membership
+
+
+@transaction.atomic
+def create_inactive_member(
+    shop: Shop, *, email: str, first_name: str, last_name: str, permissions: Iterable[str], actor: str, at: datetime
+) -> Membership:
+    """Create a membership with a new, deactivated user without a password, for example from another system.
+
+    No email is sent. The user can log in after staff have activated the user and sent the invitation.
+
+    Raises:
+        DomainError: The email address is invalid, or this installation has a user with it.
+    """
+    try:
+        validate_email(email)
+    except ValidationError as error:
+        raise DomainError(" ".join(error.messages), field="email") from None
+    if User.objects.filter(email=email.lower()).exists():
+        raise DomainError(USER_EXISTS, field="email")
+    user = User.objects.create_user(email, first_name=first_name[:150], last_name=last_name[:150], is_active=False)
+    levels = _build_levels(permissions, ())
+    membership = Membership(shop=shop, user=user)
+    changes = {"permissions": [[], _filter_by_level(levels, Level.FULL)], **_apply_levels(membership, levels)}
+    membership.save()
+    record_event("staff/invite", membership, actor=actor, at=at, changes=changes)
     return membership
 
 

@@ -8,17 +8,17 @@ from apps.store_imports.domain.source_client import SourceObject
 # What an import leaves out, with the reason. docs/moving-a-store.md explains what to do.
 NOT_IMPORTED = (
     ("passwords of customers", "the API does not return them. Customers set a new password"),
-    ("codes of gift cards", "the API only returns the last characters"),
+    ("codes of gift cards", "the API only returns the last characters. Set the codes, or import a file with them"),
     ("card data and payment settings", "the API does not return them"),
     ("data of apps, except metafields", "only the app can read it"),
     ("metafields of variants and images", "each needs a request. Use --with-variant-metafields"),
     ("the manual order of smart collections", "sort them again"),
-    ("the creation times of products, collections, locations and pages", "imported objects get the time of the import"),
-    ("settings of the shop", "compare them with the list of different settings"),
-    ("gift cards", "use import files"),
+    ("creation times of products, collections, pages, discounts, draft orders", "they get the time of the import"),
+    ("settings of a shop with data", "compare them with the list of different settings"),
     ("risks and comments of orders, and tracking events", "each order would need more requests"),
+    ("which customers used a discount code", "the API only returns the number of uses"),
+    ("completed draft orders", "their orders have all data"),
     ("script tags and webhooks of other apps", "the API only returns those of the app that reads. Install the apps"),
-    ("draft orders, discounts, staff", "create them again"),
     ("deletions in the store", "only --follow and --final delete objects here"),
 )
 # The members of the shop object in the REST API, with the columns of ``Shop``.

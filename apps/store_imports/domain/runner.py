@@ -245,7 +245,7 @@ def _import_page(  # noqa: PLR0917 - the parts of a run
         _save_results(store_import, stream, source, dict(zip(ids, results, strict=True)), digests)
         counts = Counter(result.outcome for result in results)
         counts[Outcome.UNCHANGED] += len(unchanged)
-        _advance(state, max(state.position, *digests), counts)
+        _advance(state, max(state.position, stream.get_position(page)), counts)
     return len(pending)
 
 

@@ -34,7 +34,19 @@ _LABELS: Mapping[str, StrOrPromise] = {
     "articles": gettext_lazy("Articles"),
     "comments": gettext_lazy("Comments"),
     "themes": gettext_lazy("Themes"),
+    "theme_files": gettext_lazy("Theme files"),
     "script_tags": gettext_lazy("Script tags"),
+    "webhooks": gettext_lazy("Webhooks"),
+    "settings": gettext_lazy("Shop settings"),
+    "countries": gettext_lazy("Tax rates"),
+    "staff": gettext_lazy("Staff"),
+    "shop_metafields": gettext_lazy("Metafields of the shop"),
+    "blog_metafields": gettext_lazy("Metafields of blogs"),
+    "article_metafields": gettext_lazy("Metafields of articles"),
+    "order_metafields": gettext_lazy("Metafields of orders"),
+    "draft_order_metafields": gettext_lazy("Metafields of draft orders"),
+    "variant_metafields": gettext_lazy("Metafields of variants"),
+    "product_image_metafields": gettext_lazy("Metafields of images"),
 }
 # The streams with the objects that the objects of a stream refer to.
 _REFERENCES: Mapping[str, tuple[str, ...]] = {
@@ -44,8 +56,13 @@ _REFERENCES: Mapping[str, tuple[str, ...]] = {
     "collection_metafields": ("custom_collections", "smart_collections"),
     "customer_metafields": ("customers",),
     "page_metafields": ("pages",),
-    "orders": ("products", "customers", "locations"),
-    "draft_orders": ("products", "customers"),
+    "blog_metafields": ("blogs",),
+    "article_metafields": ("articles",),
+    "order_metafields": ("orders",),
+    "draft_order_metafields": ("draft_orders",),
+    "orders": ("products", "customers", "locations", "gift_cards"),
+    "draft_orders": ("products", "customers", "discount_codes"),
+    "theme_files": ("themes",),
     "price_rules": ("products", "custom_collections", "customers"),
     "discount_codes": ("price_rules",),
     "gift_cards": ("customers",),
@@ -76,8 +93,8 @@ _GROUPS = (
         "products",
         gettext_lazy("Products, collections and locations"),
         (
-            *("locations", "products", "custom_collections", "smart_collections"),
-            *("product_metafields", "collection_metafields"),
+            *("locations", "products", "custom_collections", "smart_collections", "product_metafields"),
+            *("collection_metafields", "variant_metafields", "product_image_metafields"),
         ),
         "products",
         ("read_products", "read_inventory", "read_locations"),
@@ -91,27 +108,46 @@ _GROUPS = (
     ),
     StreamGroup(
         "online_store",
-        gettext_lazy("Pages and URL redirects"),
-        ("pages", "redirects", "page_metafields", "blogs", "articles", "comments"),
+        gettext_lazy("Pages, blogs and URL redirects"),
+        (
+            *("pages", "blogs", "articles", "comments", "redirects"),
+            *("page_metafields", "blog_metafields", "article_metafields"),
+        ),
         "pages",
         ("read_content",),
     ),
     StreamGroup(
         "orders",
         gettext_lazy("Orders and draft orders"),
-        ("orders", "draft_orders"),
+        ("orders", "draft_orders", "order_metafields", "draft_order_metafields"),
         "orders",
-        ("read_orders", "read_all_orders", "read_draft_orders"),
+        (
+            *("read_orders", "read_all_orders", "read_draft_orders"),
+            *("read_merchant_managed_fulfillment_orders", "read_third_party_fulfillment_orders"),
+        ),
     ),
     StreamGroup(
         "discounts",
         gettext_lazy("Discounts"),
         ("price_rules", "discount_codes"),
         "discounts",
-        ("read_price_rules", "read_discounts"),
+        ("read_price_rules",),
     ),
     StreamGroup("gift_cards", gettext_lazy("Gift cards"), ("gift_cards",), "gift_cards", ("read_gift_cards",)),
-    StreamGroup("themes", gettext_lazy("Themes"), ("themes", "script_tags"), "", ("read_themes", "read_script_tags")),
+    StreamGroup(
+        "themes",
+        gettext_lazy("Themes, script tags and webhooks"),
+        ("themes", "theme_files", "script_tags", "webhooks"),
+        "",
+        ("read_themes", "read_script_tags"),
+    ),
+    StreamGroup(
+        "shop",
+        gettext_lazy("Shop settings and tax rates"),
+        ("settings", "countries", "shop_metafields"),
+        "",
+        ("read_shipping",),
+    ),
 )
 
 
@@ -127,8 +163,11 @@ def get_stream_label(name: str) -> StrOrPromise:
 
 
 def get_groups() -> list[StreamGroup]:
-    """Return the groups with the streams that exist. The last group has all streams of no other group."""
-    known = {name for group in _GROUPS for name in group.streams}
+    """Return the groups with the streams that exist. The last group has all streams of no other group.
+
+    Staff are only imported by the command, because they get the permissions that the store names.
+    """
+    known = {"staff"} | {name for group in _GROUPS for name in group.streams}
     rest = StreamGroup(OTHER, gettext_lazy("Other"), tuple(name for name in streams if name not in known), "", ())
     return [
         StreamGroup(group.name, group.label, names, group.importer, group.scopes)

@@ -62,6 +62,7 @@ class Source:
     only objects that have changed since then must be read. If ``only_ids`` are given, only these objects. If
     ``is_thorough``, changes that do not show in the time of change of a listed object must be read as well.
     ``with_variant_metafields`` also reads the metafields of variants and of product images.
+    ``open_lists`` has the lists that streams are reading.
     """
 
     client: SourceClient
@@ -73,6 +74,7 @@ class Source:
     only_ids: Sequence[int] = ()
     is_thorough: bool = False
     with_variant_metafields: bool = False
+    open_lists: dict[str, Iterator[Sequence[SourceObject]]] = field(default_factory=dict)
 
     @property
     def change_filter(self) -> dict[str, str]:
@@ -120,6 +122,10 @@ class Stream(ABC):
     @abstractmethod
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         """Return the next objects with ids above ``position``, in ascending order, or nothing at the end."""
+
+    def get_position(self, page: Sequence[SourceObject]) -> int:
+        """Return the position after a page. An interrupted import continues with the objects after it."""
+        return max(int(row["id"]) for row in page)
 
     @contextmanager
     def fetch_files(self, source: Source, objects: Sequence[SourceObject]) -> Iterator[Any]:

@@ -17,15 +17,28 @@ from apps.store_imports.resources.metafields import (
 from apps.store_imports.resources.online_store import PageStream, RedirectStream
 from apps.store_imports.resources.orders.stream import OrderStream
 from apps.store_imports.resources.products import ProductStream
+from apps.store_imports.resources.sales.draft_orders import DraftOrderStream
+from apps.store_imports.resources.sales.gift_cards import GiftCardStream
+from apps.store_imports.resources.sales.price_rules import DiscountCodeStream, PriceRuleStream
+from apps.store_imports.resources.settings import CountryStream, SettingsStream
+from apps.store_imports.resources.staff import StaffStream
 
 # Objects come after the objects that they refer to. Metafields can refer to all of them.
 STREAMS: tuple[Stream, ...] = (
+    SettingsStream(),
     LocationStream(),
+    CountryStream(),
     ProductStream(),
     CustomCollectionStream(),
     SmartCollectionStream(),
     CustomerStream(),
+    # Orders come after gift cards, which can pay them. Draft orders come after discount codes and the orders that
+    # complete them.
+    PriceRuleStream(),
+    DiscountCodeStream(),
+    GiftCardStream(),
     OrderStream(),
+    DraftOrderStream(),
     PageStream(),
     BlogStream(),
     ArticleStream(),
@@ -42,4 +55,5 @@ STREAMS: tuple[Stream, ...] = (
     ),
     create_metafield_stream("variant", OptionalMetafieldStream),
     create_metafield_stream("product_image", OptionalMetafieldStream),
+    StaffStream(),
 )

@@ -46,7 +46,7 @@ _SAME_EMAIL = define_text(
 )
 _ERASED_REASON = "the customer's personal data was erased in this shop"
 FROM_ORDERS = "is calculated from the orders of the shop"
-_ERASED = define_text("store_imports.erased", "The customer's personal data was erased in this shop.")
+ERASED = define_text("store_imports.erased", "The customer's personal data was erased in this shop.")
 
 
 class CustomerStream(Stream):
@@ -156,7 +156,7 @@ def _update_target(source: Source, row: SourceObject, customer: Customer | None)
     if customer is None:
         return ObjectResult(Outcome.FAILED, problem=_SAME_EMAIL)
     if customer.redacted_at is not None:
-        return ObjectResult(Outcome.UNCHANGED, customer.pk, _ERASED)
+        return ObjectResult(Outcome.UNCHANGED, customer.pk, ERASED)
     before = customer.version
 
     def write() -> ObjectResult:

@@ -1,6 +1,7 @@
 """Export gift cards without their codes, and import the codes and balances of another system.
 
-Imports identify a card by the digest of its code, and never change an existing card. Labels, keys and changes of rows
+Imports identify a card by the digest of its code, and never change an existing card, except that they set the code of a
+card that was imported without one. Labels, keys and changes of rows
 are stored, so they do not contain the code.
 """
 
@@ -24,7 +25,7 @@ from apps.customers.api.fields import BlankAsNullTextField
 from apps.customers.domain.lookup import find_all_by_contacts, get_contact_keys
 from apps.customers.models import Customer
 from apps.gift_cards.domain import codes
-from apps.gift_cards.domain.gift_cards import GiftCardRefused
+from apps.gift_cards.domain.gift_cards import GiftCardRefused, set_code
 from apps.gift_cards.domain.restored_balances import restore_gift_card
 from apps.gift_cards.models import GiftCard
 from apps.imports_exports.domain.csv_reader import format_bool
@@ -47,6 +48,11 @@ _LABEL_PREFIX = "gift_card:"
 _VALUES = ("initial_value", "balance", "currency", "customer_email", "expires_on", "note", "disabled")
 _COMPUTED = ("last_characters", "created_at")
 _EXISTS = define_text("gift_card_imports.exists", "already exists. Imports never change existing gift cards")
+_OTHER_AMOUNT = define_text(
+    "gift_card_imports.other_amount",
+    "is the code of a gift card without a code in this shop that ends with the same characters, but has other amounts. "
+    "Compare the amounts, or set the code on the page of the gift card",
+)
 _OTHER_CURRENCY = define_text("gift_card_imports.other_currency", "must be the shop currency")
 _LABELS = {
     CODE: gettext_lazy("Gift card code"),
@@ -111,7 +117,9 @@ def _import_cards(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: dat
     for (_row, body), matches in zip(rows, find_all_by_contacts(contacts, locked=False), strict=True):
         try:
             known_id = existing.get(codes.normalize_code(get_text(body, "code")))
-            if known_id is None:
+            if known_id is None and (card := _find_card_without_code(body)) is not None:
+                outcomes.append(_set_code(card, body, actor=actor, at=at))
+            elif known_id is None:
                 outcomes.append(_import_card(body, matches.by_email, actor=actor, at=at, dry=dry))
             else:
                 outcomes.append(RowOutcome(RowResult.SKIPPED, f"{_LABEL_PREFIX}{known_id}", _EXISTS))
@@ -128,7 +136,32 @@ def _find_existing(bodies: Iterable[Body]) -> Mapping[str, int]:
         for digest in codes.calculate_digests(code)
     }
     found = GiftCard.objects.filter(code_digest__in=digests).values_list("code_digest", "pk")
-    return {digests[digest]: pk for digest, pk in found}
+    return {digests[digest]: pk for digest, pk in found if digest is not None}
+
+
+def _find_card_without_code(body: Body) -> GiftCard | None:
+    """Return the card without a code that has the last characters and the amount of a row.
+
+    Raises:
+        GiftCardRefused: Cards without a code end like this, but none or several have the amount.
+    """
+    ending = codes.normalize_code(get_text(body, "code"))[-codes.LAST_CHARACTERS :]
+    cards = list(GiftCard.objects.filter(code_digest=None, last_characters=ending)) if ending else []
+    if not cards:
+        return None
+    name = "initial_value" if body.get("initial_value") is not None else "balance"
+    with convert_api_errors():
+        amount = validate_body(_RowSerializer, get_latest_version(), {"code": "", **body}).get(name)
+    matches = [card for card in cards if getattr(card, name) == amount]
+    if len(matches) != 1:
+        raise GiftCardRefused(_OTHER_AMOUNT, field="code")
+    return matches[0]
+
+
+def _set_code(card: GiftCard, body: Body, *, actor: str, at: datetime) -> RowOutcome:
+    """Set the code of a card without a code. Its balance is known, so the amounts of the row are not imported."""
+    set_code(card, get_text(body, "code"), actor=actor, at=at)
+    return RowOutcome(RowResult.CHANGED, f"{_LABEL_PREFIX}{card.pk}")
 
 
 def _import_card(body: Body, customer: Customer | None, *, actor: str, at: datetime, dry: bool) -> RowOutcome:

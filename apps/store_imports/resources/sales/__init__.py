@@ -1,0 +1,1 @@
+"""Import discounts, gift cards and draft orders."""

@@ -1,0 +1,188 @@
+"""Import discounts: the price rules, and then their codes. A code keeps the number of its uses."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, ClassVar
+
+from django.db import IntegrityError, transaction
+from django.db.models import Model
+
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import define_message, define_text
+from apps.core.rest.resources.serializers import validate_body
+from apps.core.rest.versions import get_latest_version
+from apps.discounts.api.price_rules import PriceRuleSerializer
+from apps.discounts.domain.codes import NewCode, create_codes, set_earlier_uses, update_code
+from apps.discounts.domain.price_rules import ITEM_LISTS, create_price_rule, update_price_rule
+from apps.discounts.models import DiscountCode, PriceRule
+from apps.imports_exports.resources.cells import convert_api_errors
+from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed
+from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.resources.optional_lists import OptionalStream
+
+PAGE_SIZE = 100
+CODES_PAGE_SIZE = 250
+# The ids in this shop by link of ``ITEM_LISTS`` and by id in the store.
+Targets = Mapping[str, Mapping[int, int]]
+_MISSING_ITEMS = define_message(
+    "store_imports.missing_items",
+    "{count} of the products, variants, collections, countries and customers that the discount selects were not "
+    "imported. The discount does not apply to them.",
+)
+_SEGMENTS = define_text(
+    "store_imports.segments",
+    "The discount is for segments of customers, which can't be read. Create the discount with selected customers.",
+)
+_NO_RULE = define_text("store_imports.no_rule", "The discount of the code is not in this shop.")
+
+
+class PriceRuleStream(OptionalStream):
+    name = "price_rules"
+    resource = "price_rule"
+    model: ClassVar[type[Model]] = PriceRule
+    path = "price_rules.json"
+
+    def read_list(self, source: Source, position: int) -> Sequence[SourceObject]:
+        client, filters = source.client, source.change_filter
+        return client.get_page(self.path, self.name, since_id=position, limit=PAGE_SIZE, **filters)
+
+    def write_listed(self, source: Source, objects: Sequence[SourceObject]) -> Sequence[ObjectResult]:
+        known = source.ids.get_target_ids(self.resource, [row["id"] for row in objects])
+        existing = PriceRule.objects.in_bulk(list(known.values()))
+        targets = _find_targets(source, objects)
+        return [
+            write_in_savepoint(
+                lambda row=row: _write_rule(source, row, existing.get(known.get(row["id"], 0)), targets)  # type: ignore[misc]
+            )
+            for row in objects
+        ]
+
+
+def _find_targets(source: Source, objects: Sequence[SourceObject]) -> Targets:
+    """Return the ids of the selected objects that still exist in this shop, by type and by id in the store."""
+    wanted: defaultdict[str, set[int]] = defaultdict(set)
+    for row in objects:
+        with refuse_malformed(PriceRuleStream.name, row):
+            for name, entry in ITEM_LISTS.items():
+                wanted[entry.link] |= {int(pk) for pk in row.get(name) or ()}
+    targets = {}
+    for entry in ITEM_LISTS.values():
+        if entry.link not in targets:
+            mapped = source.ids.get_target_ids(entry.link, wanted[entry.link])
+            existing = set(entry.model.objects.filter(pk__in=mapped.values()).order_by().values_list("pk", flat=True))
+            targets[entry.link] = {source_id: pk for source_id, pk in mapped.items() if pk in existing}
+    return targets
+
+
+def _write_rule(source: Source, row: SourceObject, target: PriceRule | None, targets: Targets) -> ObjectResult:
+    body, missing = dict(row), 0
+    for name, entry in ITEM_LISTS.items():
+        ids = row.get(name) or ()
+        body[name] = [pk for source_id in ids if (pk := targets[entry.link].get(source_id))]
+        missing += len(ids) - len(body[name])
+    if row.get("customer_segment_prerequisite_ids") and not row.get("prerequisite_customer_ids"):
+        raise DomainError(_SEGMENTS)
+    with convert_api_errors(body):
+        attrs = validate_body(PriceRuleSerializer, get_latest_version(), body, instance=target)
+    if target is None:
+        rule, outcome = create_price_rule(attrs, actor=ACTOR, at=source.at), Outcome.NEW
+    else:
+        rule, before = target, target.version
+        update_price_rule(rule, attrs, actor=ACTOR, at=source.at)
+        version = PriceRule.objects.values_list("version", flat=True).get(pk=rule.pk)
+        outcome = Outcome.UNCHANGED if version == before else Outcome.CHANGED
+    problem = _MISSING_ITEMS(count=missing) if missing else None
+    return ObjectResult(outcome, rule.pk, problem, is_complete=not missing)
+
+
+class DiscountCodeStream(Stream):
+    """The codes of the imported price rules. The position is the last rule with all its codes imported."""
+
+    name = "discount_codes"
+    resource = "discount_code"
+    model: ClassVar[type[Model]] = DiscountCode
+
+    def count_objects(self, source: Source) -> int | None:
+        return source.client.count("discount_codes/count.json")
+
+    def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
+        """Return the next codes of the rule that is being read, or of the next rule.
+
+        The lists have pages, but not always ``since_id``, so after an interruption a rule is read from its first code.
+        """
+        pages = source.open_lists.setdefault(self.name, _read_codes(source, position))
+        page = next(pages, ())
+        if not page:
+            del source.open_lists[self.name]
+        return page
+
+    def get_position(self, page: Sequence[SourceObject]) -> int:
+        return int(page[-1]["price_rule_id"]) - 1
+
+    def write_objects(self, source: Source, objects: Sequence[SourceObject], files: Any) -> Sequence[ObjectResult]:
+        rule_ids = source.ids.get_target_ids("price_rule", {row["price_rule_id"] for row in objects})
+        rules = PriceRule.objects.in_bulk(list(rule_ids.values()))
+        known = source.ids.get_target_ids(self.resource, [row["id"] for row in objects])
+        existing = DiscountCode.objects.in_bulk(list(known.values()))
+        new, results = {}, {}
+        for row in objects:
+            rule = rules.get(rule_ids.get(row["price_rule_id"], 0))
+            if known.get(row["id"]) in existing:
+                continue
+            if rule is None:
+                results[row["id"]] = ObjectResult(Outcome.FAILED, problem=_NO_RULE)
+            else:
+                new[row["id"]] = NewCode(rule, row["code"], row["usage_count"])
+        results |= _create_codes(source, new)
+        for row in objects:
+            if row["id"] not in results:
+                code = existing[known[row["id"]]]
+                results[row["id"]] = write_in_savepoint(
+                    lambda row=row, code=code: _update_code(source, row, code)  # type: ignore[misc]
+                )
+        return [results[row["id"]] for row in objects]
+
+
+def _read_codes(source: Source, position: int) -> Iterator[Sequence[SourceObject]]:
+    """Yield the codes of all imported rules after a position, in pages of one rule each."""
+    while entries := source.ids.get_next_entries("price_rule", position, PAGE_SIZE):
+        for entry in entries:
+            path = f"price_rules/{entry.source_id}/discount_codes.json"
+            rows = source.client.iterate_pages(path, "discount_codes", **source.change_filter)
+            try:
+                while page := [_parse_code(row, entry.source_id) for row in islice(rows, CODES_PAGE_SIZE)]:
+                    yield page
+            except ObjectGone:
+                continue
+        position = entries[-1].source_id
+
+
+def _parse_code(row: SourceObject, rule_id: int) -> SourceObject:
+    with refuse_malformed(DiscountCodeStream.name, row):
+        uses = max(0, int(row.get("usage_count") or 0))
+        return {"id": int(row["id"]), "price_rule_id": rule_id, "code": str(row["code"]), "usage_count": uses}
+
+
+def _create_codes(source: Source, new: Mapping[int, NewCode]) -> dict[int, ObjectResult]:
+    """Create codes together, or one by one if a code is refused."""
+
+    def create(code: NewCode) -> ObjectResult:
+        return ObjectResult(Outcome.NEW, create_codes([code], actor=ACTOR, at=source.at)[0].pk)
+
+    if not new:
+        return {}
+    try:
+        with transaction.atomic():
+            rows = create_codes(list(new.values()), actor=ACTOR, at=source.at)
+    except (DomainError, IntegrityError):
+        return {pk: write_in_savepoint(lambda code=code: create(code)) for pk, code in new.items()}  # type: ignore[misc]
+    return {source_id: ObjectResult(Outcome.NEW, row.pk) for source_id, row in zip(new, rows, strict=True)}
+
+
+def _update_code(source: Source, row: SourceObject, code: DiscountCode) -> ObjectResult:
+    before = code.version
+    update_code(code, row["code"], actor=ACTOR, at=source.at)
+    set_earlier_uses(code, row["usage_count"], actor=ACTOR, at=source.at)
+    version = DiscountCode.objects.values_list("version", flat=True).get(pk=code.pk)
+    return ObjectResult(Outcome.UNCHANGED if version == before else Outcome.CHANGED, code.pk)
