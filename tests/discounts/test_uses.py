@@ -11,6 +11,8 @@ from apps.core.jobs import consistency_checks
 from apps.core.tenancy.models import Shop
 from apps.customers.domain import erasure, merge, personal_data
 from apps.customers.models import Customer
+from apps.discounts.domain import refusals
+from apps.discounts.domain.calculation import Cart, CartLine, calculate_discounts
 from apps.discounts.domain.uses import CodeNotUsable, record_uses
 from apps.discounts.models import DiscountCode, DiscountUse, PriceRuleItem
 from apps.orders.domain import transitions
@@ -103,6 +105,20 @@ def test_a_customer_uses_a_discount_once(by: str) -> None:
         use(orders[1], "B")
     use(make_order(email="eve@example.com"), "B")
     assert get_counts() == {"A": 1, "B": 2}
+
+
+def test_an_email_address_stands_for_its_customer() -> None:
+    ada = make_customer(email="ada@example.com")
+    make_code("A", make_rule(once_per_customer=True))
+    use(make_order(customer={"id": ada.pk}, email="office@example.com"), "A")
+
+    for email in ("Ada@Example.com", "office@example.com"):
+        cart = Cart("USD", [CartLine(1, Decimal(20))], email=email)
+        assert calculate_discounts(cart, ["A"], at=timezone.now()).refused == {"A": refusals.ALREADY_USED}
+        with pytest.raises(CodeNotUsable, match="already used"):
+            use(make_order(email=email), "A")
+    cart = Cart("USD", [CartLine(1, Decimal(20))], email="eve@example.com")
+    assert calculate_discounts(cart, ["A"], at=timezone.now()).refused == {}
 
 
 def test_uses_remain_when_orders_are_canceled_and_deleted() -> None:

@@ -54,6 +54,17 @@ def update(api: ApiClient, pk: int, **fields: object) -> JsonObject:
     return dict(response.json()["draft_order"])
 
 
+def test_custom_items_require_no_shipping_unless_the_request_says_so(api: ApiClient, shop: Shop) -> None:
+    variant = make_variant(shop)
+    draft = create(api, line_items=[LINE, {**LINE, "requires_shipping": True}, {"variant_id": variant.pk}])
+    kept = [{"id": row["id"], "quantity": 3} for row in draft["line_items"]]
+
+    changed = update(api, draft["id"], line_items=[*kept, LINE])
+
+    assert [row["requires_shipping"] for row in draft["line_items"]] == [False, True, True]
+    assert [row["requires_shipping"] for row in changed["line_items"]] == [False, True, True, False]
+
+
 def send_emails() -> None:
     for key in list(Job.objects.filter(state=Job.State.WAITING).values_list("key", flat=True)):
         assert jobs.run_job(key)

@@ -11,6 +11,7 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 from tests.model.arithmetic import ZERO
 from tests.model.comparisons import DrivenOrder
 from tests.model.discount_machine import OPENING, DiscountMachine
+from tests.model.discount_model import Buyer, Cart, apply_codes
 from tests.model.draft_model import CalculatedDraft, DraftLine, DraftValues, ManualDiscount, calculate
 from tests.model.machine import INDEX
 from tests.model.order_model import Payment, Terms
@@ -29,6 +30,7 @@ DRAFTS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "shipping": st.sampled_from([None, 0, 499, 1250]),
         "codes": st.one_of(st.just([]), st.lists(INDEX, min_size=1, max_size=2)),
         "customer": st.integers(0, 2),
+        "email": st.one_of(st.just(0), INDEX),
         "tax_exempt": st.sampled_from([False, False, False, True]),
         "region": st.sampled_from(REGIONS),
         "has_presentment": st.booleans(),
@@ -43,6 +45,7 @@ MEMBERS = {
     "shipping": "shipping_line",
     "codes": "discount_codes",
     "tax_exempt": "tax_exempt",
+    "buyer": "email",
     "region": "shipping_address",
 }
 
@@ -77,14 +80,14 @@ class DraftMachine(DiscountMachine):
         has_presentment = values["has_presentment"]
         presentment, rate = (self.presentment, self.rate) if has_presentment else (self.currency, Decimal(1))
         chosen = [self.codes[index % len(self.codes)] for index in values["codes"] if self.codes]
-        customer, shipping = values["customer"], values["shipping"]
+        shipping = values["shipping"]
         return DraftValues(
             Terms(self.currency, presentment, rate, self.taxes_included),
             tuple(self.build_line(*line) for line in values["lines"]),
             self.build_discount(values["discount"]),
             None if shipping is None else shipping * self.unit,
             tuple(dict.fromkeys(chosen)),
-            self.customers[customer - 1] if customer else None,
+            self.build_buyer(values["customer"], values["email"]),
             values["tax_exempt"],
             values["region"],
         )
@@ -108,16 +111,20 @@ class DraftMachine(DiscountMachine):
         new = self.build_values(values)
         self.note(f"draft {values}")
         members = self.render_values(new)
-        if new.customer is not None:
-            members["customer"] = {"id": new.customer}
+        if customer := new.buyer.customer:
+            members["customer"] = {"id": customer.pk}
+            # Without an email address, the draft order gets that of the customer.
+            if not new.buyer.email:
+                new = replace(new, buyer=Buyer(customer, customer.email, customer))
         self.save(self.api.post, "draft_orders.json", members, new, None)
 
     @precondition(lambda self: self.drafts)
     @rule(index=INDEX, values=DRAFTS, names=st.sets(st.sampled_from(sorted(MEMBERS)), min_size=1, max_size=3))
     def change_draft(self, index: int, values: dict[str, Any], names: set[str]) -> None:
-        """Change some of the values. The customer of a draft order stays, because its email address would stay too."""
+        """Change some of the values. The customer of a draft order stays, but not its email address."""
         draft = self.drafts[index % len(self.drafts)]
         built = self.build_values(values)
+        built = replace(built, buyer=replace(built.buyer, customer=draft.values.buyer.customer))
         new = replace(draft.values, **{name: getattr(built, name) for name in names})
         self.note(f"change {sorted(names)} of draft {draft.pk} by {values}")
         members = self.render_values(new)
@@ -155,6 +162,7 @@ class DraftMachine(DiscountMachine):
             "shipping_line": None if shipping is None else {"title": "Post", "price": self.text(shipping)},
             "discount_codes": [code.text for code in values.codes],
             "tax_exempt": values.tax_exempt,
+            "email": values.buyer.email,
             "shipping_address": address if country else None,
             "presentment_currency": values.terms.presentment,
         }
@@ -182,10 +190,10 @@ class DraftMachine(DiscountMachine):
         draft: DrivenDraft | None,
     ) -> None:
         """Save a draft order. The amounts are calculated again if a value changes that they depend on."""
-        calculated = calculate(values, self.taxes, frozenset(self.customers[1:]))
+        calculated = calculate(values, self.taxes)
         if draft is not None and values == draft.values and "line_items" not in members:
             calculated = draft.calculated
-        self.compare_calculation(values)
+        self.compare_calculation(values, values.get_cart())
         response = send(path, {"draft_order": members})
         assert response.status_code in {200, 201, 422}, (self.log, response.content)
         self.expect(f"refusal {response.content!r}", response.status_code == 422, calculated is None)
@@ -197,9 +205,17 @@ class DraftMachine(DiscountMachine):
         draft.values, draft.calculated = values, calculated
         self.compare_draft(draft, response.json()["draft_order"])
 
-    def compare_calculation(self, values: DraftValues) -> None:
+    @precondition(lambda self: self.codes)
+    @rule(values=DRAFTS, prices=st.lists(st.sampled_from([0, 499, 1250, 3000]), min_size=2, max_size=3))
+    def calculate_cart(self, values: dict[str, Any], prices: list[int]) -> None:
+        """Calculate the discounts of a cart with several shipping lines, which a draft order cannot have."""
+        new = self.build_values(values)
+        self.note(f"calculate {values} with shipping {prices}")
+        self.compare_calculation(new, replace(new.get_cart(), shipping=[price * self.unit for price in prices]))
+
+    def compare_calculation(self, values: DraftValues, cart: Cart) -> None:
         """Compare the discounts that apps can calculate for the items of a draft order."""
-        cart, applied = values.get_cart(), values.apply_codes()
+        applied = apply_codes(values.codes, cart)
         rows = [
             {
                 "variant_id": line.variant,
@@ -211,16 +227,19 @@ class DraftMachine(DiscountMachine):
         ]
         body = {
             "line_items": rows,
-            "shipping_lines": [] if values.shipping is None else [{"price": self.text(values.shipping)}],
+            "shipping_lines": [{"price": self.text(price)} for price in cart.shipping],
             "discount_codes": [code.text for code in values.codes],
-            "customer": values.customer and {"id": values.customer},
+            "customer": cart.buyer.customer and {"id": cart.buyer.customer.pk},
+            "email": cart.buyer.email,
+            "country_code": cart.country,
         }
         shown = self.send("discounts/calculate.json", body)["discount_calculation"]
         self.expect("refused codes", [row["code"] for row in shown["refused_codes"]], applied.refused)
         discounts = [add_up_allocations(row) for row in shown["line_items"]]
         self.expect("calculated discounts", discounts, [applied.get_row(index) for index in range(len(rows))])
-        shipping = sum((add_up_allocations(row) for row in shown["shipping_lines"]), ZERO)
-        self.expect("calculated discount of shipping", shipping, applied.get_shipping())
+        discounts = [add_up_allocations(row) for row in shown["shipping_lines"]]
+        expected = [applied.get_shipping(index) for index in range(len(cart.shipping))]
+        self.expect("calculated discounts of shipping", discounts, expected)
         total = sum(applied.get_amounts().values(), ZERO)
         self.expect("sum of calculated discounts", Decimal(shown["total_discounts"]), total)
 
@@ -236,7 +255,7 @@ class DraftMachine(DiscountMachine):
         blue = next(iter(self.items.values()))
         needed = sum(line.quantity for line in values.lines if line.variant == blue)
         is_refused = needed > sum(max(self.stock[blue, location], 0) for location in self.locations)
-        is_refused = is_refused or not all(code.may_be_used_by(values.customer) for code in values.codes)
+        is_refused = is_refused or not all(code.may_be_used_by(values.buyer) for code in values.codes)
         response = self.api.put(f"{draft.path}/complete.json?payment_pending={'false' if is_paid else 'true'}")
         assert response.status_code in {200, 422}, (self.log, response.content)
         self.expect(f"refusal of completion {response.content!r}", response.status_code == 422, is_refused)
@@ -245,7 +264,7 @@ class DraftMachine(DiscountMachine):
         self.drafts.remove(draft)
         self.compare_draft(draft, response.json()["draft_order"])
         for code in values.codes:
-            code.uses.append(values.customer)
+            code.uses.append(values.buyer.get_names_of_use())
         if is_paid and (total := amounts.get_totals()["total_price"].shown):
             amounts.payments.append(Payment(total))
         self.add_order(draft, response.json()["draft_order"]["order_id"])

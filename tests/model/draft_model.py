@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from tests.model.arithmetic import ZERO, take_share, to_money
-from tests.model.discount_model import AppliedCodes, Cart, CartRow, CodeModel, apply_codes
+from tests.model.discount_model import NOBODY, AppliedCodes, Buyer, Cart, CartRow, CodeModel, apply_codes
 from tests.model.order_model import LineModel, OrderModel, Terms
 
 
@@ -44,9 +44,13 @@ class DraftValues:
     discount: ManualDiscount | None = None
     shipping: Decimal | None = None
     codes: tuple[CodeModel, ...] = ()
-    customer: int | None = None
+    buyer: Buyer = NOBODY
     tax_exempt: bool = False
     region: str = ""
+
+    @property
+    def country(self) -> str:
+        return self.region.partition("-")[0]
 
     def get_line_discounts(self) -> list[Decimal]:
         """Return the own discounts of the lines."""
@@ -72,7 +76,8 @@ class DraftValues:
             CartRow(line.quantity, line.price * line.quantity - discount, line.variant)
             for line, discount in zip(self.lines, self.get_manual_discounts(), strict=True)
         ]
-        return Cart(self.terms.currency, rows, self.shipping, self.customer)
+        shipping = () if self.shipping is None else (self.shipping,)
+        return Cart(self.terms.currency, rows, shipping, self.buyer, self.country)
 
     def apply_codes(self) -> AppliedCodes:
         return apply_codes(self.codes, self.get_cart())
@@ -94,12 +99,13 @@ class CalculatedDraft:
     codes: AppliedCodes
 
 
-def calculate(values: DraftValues, taxes: TaxTable, exempt_customers: frozenset[int]) -> CalculatedDraft | None:
+def calculate(values: DraftValues, taxes: TaxTable) -> CalculatedDraft | None:
     """Return the amounts, or None if a code is refused."""
     applied = values.apply_codes()
     if applied.refused:
         return None
-    is_exempt = values.tax_exempt or values.customer in exempt_customers
+    customer = values.buyer.customer
+    is_exempt = values.tax_exempt or (customer is not None and customer.is_tax_exempt)
     rates = [] if is_exempt else list(taxes.rates.get(values.region, ()))
     lines = [
         LineModel(
@@ -112,6 +118,6 @@ def calculate(values: DraftValues, taxes: TaxTable, exempt_customers: frozenset[
         lines,
         values.shipping or ZERO,
         rates if taxes.shipping_taxed and values.shipping is not None else [],
-        shipping_discount=applied.get_shipping(),
+        shipping_discount=applied.get_shipping(0),
     )
     return CalculatedDraft(amounts, applied)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from tests.model.arithmetic import ZERO
-from tests.model.order_model import Payment
+from tests.model.order_model import Authorization, Payment
 
 
 @dataclass(eq=False)
@@ -17,6 +17,7 @@ class GiftCardModel:
     value: Decimal
     entries: list[Decimal] = field(default_factory=list)
     is_disabled: bool = False
+    is_expired: bool = False
 
     @property
     def balance(self) -> Decimal:
@@ -24,6 +25,10 @@ class GiftCardModel:
 
     def may_change(self, amount: Decimal) -> bool:
         return not self.is_disabled and bool(amount) and self.balance + amount >= 0
+
+    def may_pay(self, amount: Decimal, currency: str) -> bool:
+        """Return True if the card can pay. Expired cards can only be adjusted and get refunds."""
+        return not self.is_expired and currency == self.currency and self.may_change(-amount)
 
 
 @dataclass(eq=False)
@@ -37,15 +42,34 @@ class CardPayment(Payment):
             self.card.entries.append(amount)
 
 
+@dataclass(eq=False)
+class CardAuthorization(Authorization):
+    """An amount of a gift card that is held. Released amounts go back even if the card is disabled or expired."""
+
+    card: GiftCardModel = field(kw_only=True)
+
+    def capture(self, amount: Decimal) -> CardPayment:
+        super().capture(amount)
+        return CardPayment(amount, card=self.card)
+
+    def release(self) -> None:
+        self.card.entries.append(self.left)
+        super().release()
+
+
 @dataclass(frozen=True)
 class LiabilityModel:
-    """What a shop owes to the holders of cards, and the sums of all changes since the first card."""
+    """What a shop owes to the holders of cards, and the sums of all changes since the first card.
+
+    A card that was already expired when it was disabled counts as expired.
+    """
 
     cards: int
     issued: Decimal
     added: Decimal
     subtracted: Decimal
     disabled: Decimal
+    expired: Decimal
     closing: Decimal
 
 
@@ -57,6 +81,7 @@ def add_up_cards(cards: Iterable[GiftCardModel]) -> LiabilityModel:
         sum((card.value for card in cards), ZERO),
         sum((amount for amount in entries if amount > 0), ZERO),
         -sum((amount for amount in entries if amount < 0), ZERO),
-        sum((card.balance for card in cards if card.is_disabled), ZERO),
-        sum((card.balance for card in cards if not card.is_disabled), ZERO),
+        sum((card.balance for card in cards if card.is_disabled and not card.is_expired), ZERO),
+        sum((card.balance for card in cards if card.is_expired), ZERO),
+        sum((card.balance for card in cards if not card.is_disabled and not card.is_expired), ZERO),
     )

@@ -385,6 +385,7 @@ class ModelMachine(ComparedShop):
         self.note(f"cancel {order.pk} {body}")
         self.send(f"{order.path}/cancel.json", body)
         model.is_cancelled = True
+        model.release_authorizations()
         if with_money:
             units = [(line, line.current + line.removed) for line in order.lines.values()]
             model.refund(units, model.shipping_net - model.shipping_refunded, lefts)

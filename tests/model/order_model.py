@@ -166,6 +166,23 @@ class Payment:
         return self.amount - self.refunded
 
 
+@dataclass(eq=False)
+class Authorization:
+    """An authorized amount in the presentment currency. ``left`` is neither captured nor released."""
+
+    pk: int
+    left: Decimal
+    is_captured: bool = False
+
+    def capture(self, amount: Decimal) -> Payment:
+        self.left -= amount
+        self.is_captured = True
+        return Payment(amount)
+
+    def release(self) -> None:
+        self.left = ZERO
+
+
 @dataclass(frozen=True)
 class Suggestion:
     """A calculated refund. ``total``, ``limit`` and ``amount`` are in the presentment currency."""
@@ -189,6 +206,8 @@ class OrderModel:
     shipping_rates: Sequence[Decimal] = ()
     tip: Decimal = ZERO
     payments: list[Payment] = field(default_factory=list)
+    authorizations: list[Authorization] = field(default_factory=list)
+    has_voids: bool = False
     shipping_refunded: Decimal = ZERO
     shipping_tax_refunded: Decimal = ZERO
     withheld: Decimal = ZERO
@@ -306,7 +325,15 @@ class OrderModel:
             return "paid"
         if self.paid:
             return "partially_paid"
-        return "voided" if self.is_cancelled else "pending"
+        if any(row.left for row in self.authorizations):
+            return "authorized"
+        return "voided" if self.is_cancelled or self.has_voids else "pending"
+
+    def release_authorizations(self) -> None:
+        """Release all that is authorized and not captured, as the cancellation of an order does."""
+        for row in self.authorizations:
+            if row.left:
+                row.release()
 
     def calculate(self, items: Sequence[tuple[LineModel, int]], shipping: Decimal = ZERO) -> Suggestion:
         """Suggest the refund of items, at most one entry per line, and of shipping in the order's currency."""

@@ -409,6 +409,17 @@ def test_the_list_shows_states_uses_and_amounts(panel: Panel) -> None:
     assert panel.url(CHANGE, used_up.rule_id) in found
 
 
+def test_a_search_for_too_many_codes_says_so(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apps.discounts.admin.changelist.MAX_SEARCHED_CODES", 2)
+    for name in ("SUM1", "SUM2", "SUM3"):
+        make_code(name)
+
+    notes = [panel.get(LIST, q=term).context["cl"].search_note for term in ("sum", "sum1")]
+
+    assert notes[0].startswith("More than 2 codes begin like this.")
+    assert notes[1] == ""
+
+
 def test_discounts_end_now_alone_and_in_the_list(panel: Panel) -> None:
     rules = [make_rule(title=f"Rule {number}") for number in range(3)]
     scheduled = make_rule(title="Later", starts_at=timezone.now() + timedelta(days=1))

@@ -30,7 +30,7 @@ LIST, ADD, CHANGE, DUPLICATE, FROM = (
 
 @pytest.fixture
 def panel(admin_client_with: PanelWith) -> Panel:
-    return admin_client_with("draft_orders", "orders")
+    return admin_client_with("draft_orders", "orders", "customers")
 
 
 def make_variant(sku: str, price: str = "10.00", barcode: str = "", stock: int | None = None) -> Variant:
@@ -231,6 +231,27 @@ def test_several_customers_are_offered(panel: Panel) -> None:
     assert [page.context["state"].customers.customer for page in (one, chosen, changed)] == [grace, ada, None]
     assert "No customer matches “Nobody”." in none.content.decode()
     assert "email" not in get_input(changed)
+
+
+def test_staff_who_may_not_view_customers_need_the_whole_email_address(admin_client_with: PanelWith) -> None:
+    panel = admin_client_with("draft_orders")
+    ada = make_customer(email="ada@example.com", first_name="Ada", last_name="Lovelace", phone="+15555550100")
+    make_address(ada, city="Ottawa", country_code="CA")
+    other = make_customer(email="ada.b@example.com")
+
+    for term in ("Ada", "Lovelace", "ada@", "Ottawa"):
+        assert run(panel, step="find_customer", term=term).context["state"].customers.found == []
+    chosen = run(panel, step="find_customer", term="Ada@example.com")
+    suggested = run(panel, step="suggest", term="ada@example.com", part="1")
+    page = chosen.content.decode()
+
+    assert get_input(chosen)["customer"] == str(ada.pk)
+    assert "Ada Lovelace" in page
+    assert not any(word in page for word in ("Ottawa", "5555550100"))
+    assert [row.pk for row in suggested.context["state"].customers.found] == [ada.pk]
+    assert "Ottawa" not in suggested.content.decode()
+    assert "customer" not in get_input(run(panel, choose=str(other.pk), term="ada@example.com"))
+    assert get_input(run(panel, choose=str(ada.pk), term="ada@example.com"))["customer"] == str(ada.pk)
 
 
 def test_a_search_that_was_not_entered_is_not_lost(panel: Panel) -> None:

@@ -196,6 +196,19 @@ def test_amounts_are_added_and_disabled_cards_refuse_them(panel: Panel) -> None:
     assert GiftCard.objects.get().balance == Decimal("105.50")
 
 
+def test_a_long_ledger_has_pages(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apps.gift_cards.admin.gift_cards.ROWS_PER_PAGE", 2)
+    card = make_gift_card("40.00")
+    for amount in ("1.00", "2.00"):
+        adjust(card.pk, amount)
+
+    pages = [panel.get(CARD, card.pk, p=number) for number in (1, 2)]
+
+    amounts = [[row[3] for row in page.context["ledger"].rows] for page in pages]
+    assert amounts == [["2.00", "1.00"], ["40.00"]]
+    assert 'href="?p=2"' in pages[0].content.decode()
+
+
 def test_note_expiry_and_customer_are_edited_with_a_conflict_check(panel: Panel) -> None:
     card, customer = make_gift_card(), make_customer(email="ada@example.com")
     page = get_form(panel.get(CARD, card.pk).content, model="giftcard")

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from apps.core.tenancy.models import Shop
 from apps.gift_cards.domain.liability_report import get_liabilities
+from apps.gift_cards.models import GiftCard
 from apps.refunds.domain.refund_report import RefundReportRange
 from apps.shops.domain import shop_countries
 from apps.shops.models import ShopCountry, ShopProvince
@@ -25,11 +26,12 @@ def set_tax_settings(shop: Shop, *, taxes_included: bool, shipping_taxed: bool) 
     shop.save()
 
 
-def create_taxes(country: str, rate: Decimal, province: str, province_rate: Decimal) -> None:
-    """Add a country, and a province with a rate that applies in addition to that of the country."""
+def create_taxes(country: str, rate: Decimal, province: str, province_rate: Decimal) -> int:
+    """Add a country, and a province with a rate that applies in addition to that of the country. Return its id."""
     at = timezone.now()
-    shop_countries.create_country({"code": country, "tax": rate}, actor="system", at=at)
+    row = shop_countries.create_country({"code": country, "tax": rate}, actor="system", at=at)
     ShopProvince.objects.filter(code=province).update(tax=province_rate, tax_type=ShopProvince.TaxType.NORMAL)
+    return row.pk
 
 
 def change_tax(country: str, rate: Decimal) -> None:
@@ -37,9 +39,14 @@ def change_tax(country: str, rate: Decimal) -> None:
     shop_countries.update_country(row, {"tax": rate}, actor="system", at=timezone.now())
 
 
-def make_customers() -> tuple[int, int]:
+def make_customers(email: str, exempt_email: str) -> tuple[int, int]:
     """Create a customer, and a customer without taxes."""
-    return make_customer().pk, make_customer(tax_exempt=True).pk
+    return make_customer(email=email).pk, make_customer(email=exempt_email, tax_exempt=True).pk
+
+
+def expire_card(pk: int) -> None:
+    """Let a gift card expire. New expiry dates must not be in the past, so time seems to have passed."""
+    GiftCard.objects.filter(pk=pk).update(expires_on=timezone.localdate() - timedelta(days=2))
 
 
 def run_refund_jobs(shop: Shop) -> None:
@@ -47,10 +54,10 @@ def run_refund_jobs(shop: Shop) -> None:
     refunds.run_refund_jobs(shop)
 
 
-def get_liability(currency: str) -> tuple[int, Decimal, Decimal, Decimal, Decimal, Decimal]:
+def get_liability(currency: str) -> tuple[int, Decimal, Decimal, Decimal, Decimal, Decimal, Decimal]:
     """Return the liability report of gift cards of the last days, in the order of the columns of ``LiabilityModel``."""
     today = timezone.localdate()
     span = RefundReportRange(today - timedelta(days=2), today + timedelta(days=2), "day")
     found = get_liabilities(span)[currency]
     moved = found.movements
-    return moved.cards, moved.issued, moved.added, moved.subtracted, found.disabled, found.closing
+    return moved.cards, moved.issued, moved.added, moved.subtracted, found.disabled, found.expired, found.closing

@@ -48,6 +48,7 @@ class ProductImageViewSet(ImageUploadViewSet[ProductImage]):
     model = ProductImage
     serializer_class = ImageSerializer
     singular = "image"
+    locks_in_service = True
     order = ("position", "id")
     version_columns = ("product__version",)
     parents = {"product_id": Product}
@@ -66,9 +67,6 @@ class ProductImageViewSet(ImageUploadViewSet[ProductImage]):
 
     def perform_create(self, attrs: Attrs) -> ProductImage:
         return images.add_image(self.kwargs["product_id"], attrs["wanted"], actor=self.actor, at=self.at)
-
-    def lock_instance(self, instance: ProductImage) -> None:
-        """Do nothing. The service locks the product, and parsing the body does not need the current image."""
 
     def perform_update(self, instance: ProductImage, attrs: Attrs) -> None:
         images.update_image(instance, attrs["wanted"], actor=self.actor, at=self.at)

@@ -21,6 +21,7 @@ class VariantViewSet(PresentmentPricesViewSet[Variant]):
     serializer_class = VariantSerializer
     filterset_class = VariantFilter
     singular = "variant"
+    locks_in_service = True
     version_columns = ("product__version",)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
@@ -28,9 +29,6 @@ class VariantViewSet(PresentmentPricesViewSet[Variant]):
 
     def get_validated_attributes(self, instance: Variant | None = None) -> Attrs:
         return {"wanted": parse_variant(self.version, self.unwrap_body("variant"))}
-
-    def lock_instance(self, instance: Variant) -> None:
-        """Do nothing. The service locks the product, and parsing the body does not need the current variant."""
 
     def perform_update(self, instance: Variant, attrs: Attrs) -> None:
         variants.update_variant(instance, attrs["wanted"], actor=self.actor, at=self.at)

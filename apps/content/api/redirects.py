@@ -49,6 +49,7 @@ class RedirectViewSet(ShopViewSet[Redirect]):
     serializer_class = RedirectSerializer
     filterset_class = RedirectFilter
     singular = "redirect"
+    locks_in_service = True
     version_columns = ("version",)
 
     def check_permissions(self, request: Request) -> None:
@@ -56,9 +57,6 @@ class RedirectViewSet(ShopViewSet[Redirect]):
         super().check_permissions(request)
         if request.method not in SAFE_METHODS and not self.access.may_redirect:
             raise PermissionDenied
-
-    def lock_instance(self, instance: Redirect) -> None:
-        """Lock nothing, because the service locks the shop first."""
 
     def perform_create(self, attrs: Attrs) -> Redirect:
         return redirects.create_redirect(**attrs, actor=self.actor, at=self.at)

@@ -49,6 +49,7 @@ class ShopViewSet(ApiView, Generic[M]):
         parents: The parent models, keyed by path argument. ``model`` has a column with the same name as the argument.
         renders_created_instance: If True, the created instance already has all stored values and the rendered related
             rows. The response is then rendered from the instance without a query.
+        locks_in_service: True if the service of ``perform_update`` locks the row, perhaps after a related row.
         detail_properties: The JSON schemas of properties that only responses with a single object contain, keyed by
             property name.
     """
@@ -61,6 +62,7 @@ class ShopViewSet(ApiView, Generic[M]):
     version_columns: ClassVar[tuple[str, ...]] = ()
     parents: ClassVar[Mapping[str, type[ShopOwned]]] = {}
     renders_created_instance: ClassVar[bool] = False
+    locks_in_service: ClassVar[bool] = False
     detail_properties: ClassVar[Mapping[str, Schema]] = {}
 
     def __init_subclass__(cls, **kwargs: object) -> None:
@@ -340,14 +342,15 @@ class ShopViewSet(ApiView, Generic[M]):
         """Update a row; fields that the body omits remain unchanged."""
         with transaction.atomic():
             instance = self.get_object()
-            self.lock_instance(instance)
+            if not self.locks_in_service:
+                self.lock_instance(instance)
             self.perform_update(instance, self.get_validated_attributes(instance))
             return self.render_object(instance.pk)
 
     def lock_instance(self, instance: M) -> None:
         """Lock and reload the row before the changes are computed.
 
-        A resource overrides this method if a related row must be locked first or if its service locks the row.
+        A resource overrides this method if a related row must be locked first.
         """
         refresh_for_update(instance, no_key=True)
 

@@ -51,6 +51,13 @@ def get_first_matches(matching: QuerySet[Customer], most: int) -> QuerySet[Custo
     return matching[:most] if len(recent_ids) < MIN_RECENT_MATCHES else Customer.rows().filter(pk__in=recent_ids)
 
 
+def find_by_words(term: str, limit: int) -> QuerySet[Customer]:
+    """Return up to ``limit`` customers that match a search term, by name."""
+    matching = Customer.rows().filter(build_search_condition(term, get_current_shop()))
+    ids = list(get_first_matches(matching.order_by(), limit).values_list("pk", flat=True))
+    return Customer.objects.filter(pk__in=ids).order_by("last_name", "first_name", "pk")
+
+
 def scan_list(rows: QuerySet[Customer], condition: Q) -> list[int]:
     """Return the ids of the matches in the first ``MAX_SCAN`` rows of an ordered list, if the term is very common.
 

@@ -236,14 +236,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     @row_view("disable/", CHANGE)
     def disable_view(self, request: HttpRequest, customer: Customer) -> HttpResponse:
         if request.method == "POST":
-            try:
-                accounts.disable_account(customer, **self.event_kwargs(request))
-            except DomainError as error:
-                self.message_user(request, format_errors(error), messages.ERROR)
-            else:
-                message = _("The account of {customer} was disabled.").format(customer=customer)
-                self.message_user(request, message, messages.SUCCESS)
-            return self._redirect_to_customer(customer)
+            message = _("The account of {customer} was disabled.").format(customer=customer)
+            return self.run_action(request, customer, message, accounts.disable_account)
         title = _("Disable the account of {customer}").format(customer=customer)
         return self._page(request, "disable", title, customer)
 

@@ -55,6 +55,7 @@ class AddressViewSet(ShopViewSet[Address]):
     scope = "customers"
     serializer_class = AddressSerializer
     singular = "customer_address"
+    locks_in_service = True
     plural = "addresses"
     parents = {"customer_id": Customer}
     body_name = "address"
@@ -79,9 +80,6 @@ class AddressViewSet(ShopViewSet[Address]):
     def perform_create(self, attrs: Attrs) -> Address:
         customer = Customer.objects.get(pk=self.kwargs["customer_id"])
         return addresses.create_address(customer, attrs, actor=self.actor, at=self.at)
-
-    def lock_instance(self, instance: Address) -> None:
-        """Do nothing. The domain functions lock the customer and then the address."""
 
     def perform_update(self, instance: Address, attrs: Attrs) -> None:
         addresses.update_address(instance, attrs, actor=self.actor, at=self.at)

@@ -144,6 +144,7 @@ class CustomerViewSet(ShopViewSet[Customer]):
     scope = "customers"
     serializer_class = CustomerSerializer
     singular = "customer"
+    locks_in_service = True
     order = ("-id",)
     sort_columns = ORDERS
     version_columns = ("version",)
@@ -188,9 +189,6 @@ class CustomerViewSet(ShopViewSet[Customer]):
 
     def perform_create(self, attrs: Attrs) -> Customer:
         return customers.create_customer(attrs, actor=self.actor, at=self.at)
-
-    def lock_instance(self, instance: Customer) -> None:
-        """Do nothing. The domain functions lock the customer before they validate the values."""
 
     def perform_update(self, instance: Customer, attrs: Attrs) -> None:
         customers.update_customer(instance, attrs, actor=self.actor, at=self.at)

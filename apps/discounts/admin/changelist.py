@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from apps.core.admin.lists.changelist import PanelChangeList
 from apps.core.admin.lists.filters import Choices, Screen, ViewsFilter
+from apps.core.admin.lists.search import is_palette_search, set_truncation_note
 from apps.core.admin.lists.typed_filters import DaysFilter
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.theme import attribute_column, display
@@ -25,7 +26,10 @@ from apps.discounts.domain.usage import RuleWithUsage, load_usage
 from apps.discounts.models import DiscountCode, PriceRule
 
 # The maximum number of matching codes that a search reads.
-_MAX_CODES = 100_000
+MAX_SEARCHED_CODES = 100_000
+_TOO_MANY_CODES = gettext_lazy(
+    "More than {number} codes begin like this. Discounts with the other codes may be missing. Enter more of the code."
+)
 
 
 class ViewFilter(ViewsFilter):
@@ -117,4 +121,7 @@ class DiscountList(ShopOwnedAdmin[PriceRule]):
     ) -> Sequence[QuerySet[PriceRule]]:
         """Search by the beginning of a code. A discount can have many codes, so more codes than discounts are read."""
         codes = DiscountCode.objects.filter(code_key__startswith=normalize_code(term)).order_by()
-        return [queryset.filter(in_materialized(codes.values("rule")[:_MAX_CODES]))]
+        if not is_palette_search(request) and codes[MAX_SEARCHED_CODES:][:1].exists():
+            number = formats.format_integer(MAX_SEARCHED_CODES)
+            set_truncation_note(request, _TOO_MANY_CODES.format(number=number))
+        return [queryset.filter(in_materialized(codes.values("rule")[:MAX_SEARCHED_CODES]))]

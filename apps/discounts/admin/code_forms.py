@@ -3,7 +3,7 @@
 from django import forms
 from django.utils.translation import gettext_lazy
 
-from apps.discounts.admin.form_fields import StyledForm
+from apps.core.admin.forms.styled import StyledForm
 from apps.discounts.models.codes import MAX_CODE
 
 

@@ -185,14 +185,8 @@ class DiscountAdmin(CodePages):
 
     @row_view("end/", CHANGE, post_only=True, keyed=True)
     def end_view(self, request: HttpRequest, rule: PriceRule) -> HttpResponse:
-        try:
-            price_rules.end_price_rule(rule, **self.event_kwargs(request))
-        except DomainError as error:
-            self.message_user(request, format_errors(error), messages.ERROR)
-        else:
-            text = _("The discount has ended. To continue it, clear the end or enter a later one.")
-            self.message_user(request, text, messages.SUCCESS)
-        return HttpResponseRedirect(self.url("change", rule.pk))
+        text = _("The discount has ended. To continue it, clear the end or enter a later one.")
+        return self.run_action(request, rule, text, price_rules.end_price_rule)
 
     @admin.action(description=gettext_lazy("End now"), permissions=["change"])
     def end_chosen(self, request: HttpRequest, queryset: QuerySet[PriceRule]) -> None:

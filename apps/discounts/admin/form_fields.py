@@ -1,4 +1,4 @@
-"""The fields and the styles of the forms of discounts and codes."""
+"""The fields of the forms of discounts and codes."""
 
 from decimal import Decimal
 from typing import Any
@@ -7,7 +7,6 @@ from django import forms
 from django.utils.translation import gettext_lazy
 
 from apps.core.admin.display.money import MoneyField
-from apps.core.admin.forms.error_display import SentenceErrorList
 from apps.core.admin.forms.number_parsing import InvalidNumber, normalize_number
 from apps.core.i18n import formats
 from apps.core.money import format_plain
@@ -58,13 +57,3 @@ def create_count_field(label: Any, help_text: Any = "") -> forms.IntegerField:
 def create_amount_field(label: Any, help_text: Any = "") -> MoneyField:
     widget = forms.TextInput(attrs={"inputmode": "decimal", "size": "8"})
     return MoneyField(label=label, required=False, help_text=help_text, widget=widget)
-
-
-class StyledForm(forms.Form):
-    """A form with the panel's styles, and with errors as sentences."""
-
-    def __init__(self, data: Any = None, **options: Any) -> None:
-        super().__init__(data, error_class=SentenceErrorList, **options)
-        for field in self.fields.values():
-            if not isinstance(field.widget, forms.HiddenInput | forms.CheckboxInput | forms.RadioSelect):
-                field.widget.attrs |= {"class": "bo-input", "autocomplete": "off"}

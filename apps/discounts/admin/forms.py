@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.core.admin.display.money import MoneyField
 from apps.core.admin.forms.error_display import add_domain_errors, as_sentence
+from apps.core.admin.forms.styled import StyledForm
 from apps.core.admin.forms.times import ShopDateTimeField
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK
@@ -32,7 +33,7 @@ from apps.discounts.admin.discount_kinds import (
     has_other_terms,
     keeps_each,
 )
-from apps.discounts.admin.form_fields import PercentageField, StyledForm, create_amount_field, create_count_field
+from apps.discounts.admin.form_fields import PercentageField, create_amount_field, create_count_field
 from apps.discounts.admin.pickers import Picker
 from apps.discounts.models import PriceRule
 from apps.discounts.models.codes import MAX_CODE

@@ -6,6 +6,7 @@ A search sends the whole form, and the server answers with the matches as checkb
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -17,9 +18,8 @@ from django_stubs_ext import StrOrPromise
 from apps.catalog.models import Collection, Product, Variant
 from apps.core.admin.lists.search import search_rows
 from apps.core.admin.permissions import has_permission
-from apps.core.tenancy.scope import get_current_shop
 from apps.core.tenancy.shop_owned import ShopOwned
-from apps.customers.admin.changelist_search import build_search_condition, get_first_matches
+from apps.customers.admin.changelist_search import find_by_words
 from apps.customers.models import Customer
 from apps.discounts.domain.price_rules import ITEM_LISTS, MAX_ITEMS
 
@@ -61,26 +61,12 @@ class Picker:
         return bool(self.term) and self.term != self.searched
 
 
-def _search_products(term: str) -> QuerySet[Product]:
-    rows = Product.rows()
-    return search_rows(rows, ("title_key__contains", "handle__istartswith"), term, limit=MAX_FOUND + 1).order_by(
-        "title_key", "pk"
-    )
+def _search_titles(model: type[Product] | type[Collection], term: str) -> QuerySet[Any]:
+    rows = search_rows(model.rows(), ("title_key__contains", "handle__istartswith"), term, limit=MAX_FOUND + 1)
+    return rows.order_by("title_key", "pk")
 
 
-def _search_collections(term: str) -> QuerySet[Collection]:
-    rows = Collection.rows()
-    return search_rows(rows, ("title_key__contains", "handle__istartswith"), term, limit=MAX_FOUND + 1).order_by(
-        "title_key", "pk"
-    )
-
-
-def _search_customers(term: str) -> QuerySet[Customer]:
-    matching = Customer.rows().filter(build_search_condition(term, get_current_shop()))
-    keys = get_first_matches(matching.order_by(), MAX_FOUND + 1).values_list("pk", flat=True)
-    return Customer.objects.filter(pk__in=list(keys)).order_by("last_name", "first_name", "pk")
-
-
+_search_products, _search_collections = partial(_search_titles, Product), partial(_search_titles, Collection)
 _PRODUCTS, _COLLECTIONS = gettext_lazy("Products"), gettext_lazy("Collections")
 _VARIANTS = gettext_lazy("Variants")
 # The label and the search of each list. Lists without a search only show rows that apps have chosen.
@@ -91,7 +77,7 @@ _LISTS: dict[str, tuple[StrOrPromise, Callable[[str], QuerySet[ShopOwned]] | Non
     "prerequisite_product_ids": (_PRODUCTS, _search_products),
     "prerequisite_collection_ids": (_COLLECTIONS, _search_collections),
     "prerequisite_variant_ids": (_VARIANTS, None),
-    "prerequisite_customer_ids": (gettext_lazy("Customers"), _search_customers),
+    "prerequisite_customer_ids": (gettext_lazy("Customers"), partial(find_by_words, limit=MAX_FOUND + 1)),
 }
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
-from apps.core.admin.display.report_tables import build_header, build_table
+from apps.core.admin.display.report_tables import MAX_ROWS, build_header, build_table
 from apps.core.admin.menu import MenuItem, Page, pages
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.routes import PanelRoute, panel_routes
@@ -50,6 +50,7 @@ _TABLES = {
         (gettext_noop("Period"), gettext_noop("Code or reason"), _KIND, *_COUNTS, *_AMOUNTS),
     ),
 }
+_TEXT_COLUMNS = {"reasons": 2, "details": 3}
 _Detail = tuple[date, Discount, DiscountTotals]
 
 
@@ -90,41 +91,26 @@ class DiscountReport(ReportPage):
             name = _format_name(row[1])[0]
             return format_period(row[0], span), name, kind, *_format_totals(row[2], currency, _PAGE)
 
+        rows: dict[str, tuple[Sequence[Any], Callable[[Any], Sequence[object]]]] = {
+            "codes": ([row for row in discounts if row[0].has_code], format_discount),
+            "reasons": ([row for row in discounts if not row[0].has_code], format_discount),
+            "periods": (periods, lambda row: (format_period(row[0], span), *_format_period(row[1], currency, _PAGE))),
+            "details": (details, format_detail),
+        }
         return {
             "total": formats.format_money(sum((totals.amount for _discount, totals in discounts), ZERO), currency),
             "other_orders": discount_report.count_other_currencies(span),
             "tables": [
                 build_table(
-                    "codes",
-                    *_TABLES["codes"],
-                    [row for row in discounts if row[0].has_code],
-                    format_row=format_discount,
+                    name,
+                    *_TABLES[name],
+                    table_rows,
+                    format_row=format_row,
                     currency=currency,
-                ),
-                build_table(
-                    "reasons",
-                    *_TABLES["reasons"],
-                    [row for row in discounts if not row[0].has_code],
-                    format_row=format_discount,
-                    currency=currency,
-                    text_columns=2,
-                ),
-                build_table(
-                    "periods",
-                    *_TABLES["periods"],
-                    periods,
-                    format_row=lambda row: (format_period(row[0], span), *_format_period(row[1], currency, _PAGE)),
-                    currency=currency,
-                    limit=None,
-                ),
-                build_table(
-                    "details",
-                    *_TABLES["details"],
-                    details,
-                    format_row=format_detail,
-                    currency=currency,
-                    text_columns=3,
-                ),
+                    text_columns=_TEXT_COLUMNS.get(name, 1),
+                    limit=None if name == "periods" else MAX_ROWS,
+                )
+                for name, (table_rows, format_row) in rows.items()
             ],
         }
 

@@ -46,14 +46,12 @@ class DiscountCodeSerializer(ResourceSerializer[DiscountCode]):
 class DiscountCodeViewSet(_ScopedViewSet):
     serializer_class = DiscountCodeSerializer
     singular = "discount_code"
+    locks_in_service = True
     parents = {"rule_id": PriceRule}
 
     def perform_create(self, attrs: Attrs) -> DiscountCode:
         rule = PriceRule.objects.get(pk=self.kwargs["rule_id"])
         return codes.create_code(rule, attrs["code"], actor=self.actor, at=self.at)
-
-    def lock_instance(self, instance: DiscountCode) -> None:
-        """Do nothing. The domain function locks the code."""
 
     def perform_update(self, instance: DiscountCode, attrs: Attrs) -> None:
         if "code" in attrs:

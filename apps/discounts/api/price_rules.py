@@ -106,12 +106,10 @@ class PriceRuleViewSet(ShopViewSet[PriceRule]):
     serializer_class = PriceRuleSerializer
     filterset_class = PriceRuleFilter
     singular = "price_rule"
+    locks_in_service = True
 
     def perform_create(self, attrs: Attrs) -> PriceRule:
         return price_rules.create_price_rule(attrs, actor=self.actor, at=self.at)
-
-    def lock_instance(self, instance: PriceRule) -> None:
-        """Do nothing. The domain function locks the rule."""
 
     def perform_update(self, instance: PriceRule, attrs: Attrs) -> None:
         price_rules.update_price_rule(instance, attrs, actor=self.actor, at=self.at)

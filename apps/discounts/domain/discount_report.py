@@ -9,7 +9,7 @@ for which each database has its own SQL.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -92,7 +92,7 @@ class Discount:
 
 @dataclass(frozen=True, slots=True)
 class DiscountTotals:
-    """The discounts in a row of the report. ``sales`` are all sales of the row's period.
+    """The discounts in a row of the report. ``sales`` and ``all_discounts`` are those of the row's whole period.
 
     ``customers`` counts each customer once. Orders without a customer are not counted there.
     """
@@ -101,8 +101,8 @@ class DiscountTotals:
     customers: int
     amount: Decimal
     with_code: Decimal
-    sales: Decimal
-    all_discounts: Decimal
+    sales: Decimal = ZERO
+    all_discounts: Decimal = ZERO
 
     @property
     def share(self) -> Decimal:
@@ -119,7 +119,7 @@ def get_discounts(span: RefundReportRange, sales_by_day: SalesByDay) -> list[tup
     ]
     total = sum((values.amount for _discount, values in sums), ZERO)
     sales = sum((day.amount for day in sales_by_day.values()), ZERO)
-    rows = [(discount, _add_sales(values, sales, total)) for discount, values in sums]
+    rows = [(discount, replace(values, sales=sales, all_discounts=total)) for discount, values in sums]
     return sorted(rows, key=lambda row: (-row[1].amount, row[0]))
 
 
@@ -127,8 +127,8 @@ def get_discounts_by_period(span: RefundReportRange, sales_by_day: SalesByDay) -
     """Return the discounts of each period that has any, earliest first."""
     sales = _group_by_period(span, sales_by_day)
     rows = [(_parse_day(period), values) for (period,), values in _read_sums(span, _PERIOD)]
-    completed = [(period, _add_sales(values, sales.get(period, ZERO), values.amount)) for period, values in rows]
-    return sorted(completed, key=lambda row: row[0])
+    rows.sort(key=lambda row: row[0])
+    return [(day, replace(values, sales=sales.get(day, ZERO), all_discounts=values.amount)) for day, values in rows]
 
 
 def get_discounts_by_period_and_name(
@@ -142,10 +142,11 @@ def get_discounts_by_period_and_name(
         day = _parse_day(period)
         totals[day] = totals.get(day, ZERO) + values.amount
         rows.append((day, Discount(kind, _remove_default_title(kind, name)), values))
-    completed = [
-        (day, discount, _add_sales(values, sales.get(day, ZERO), totals[day])) for day, discount, values in rows
+    rows.sort(key=lambda row: (row[0], -row[2].amount, row[1]))
+    return [
+        (day, discount, replace(values, sales=sales.get(day, ZERO), all_discounts=totals[day]))
+        for day, discount, values in rows
     ]
-    return sorted(completed, key=lambda row: (row[0], -row[2].amount, row[1]))
 
 
 def count_other_currencies(span: RefundReportRange) -> int:
@@ -153,18 +154,6 @@ def count_other_currencies(span: RefundReportRange) -> int:
     begin, end = span.bounds
     orders = Order.objects.filter(processed_at__gte=begin, processed_at__lt=end, cancelled_at=None, test=False)
     return orders.exclude(currency=get_current_shop().currency).filter(total_discounts__gt=0).order_by().count()
-
-
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    orders: int
-    customers: int
-    amount: Decimal
-    with_code: Decimal
-
-
-def _add_sales(values: _Sums, sales: Decimal, all_discounts: Decimal) -> DiscountTotals:
-    return DiscountTotals(values.orders, values.customers, values.amount, values.with_code, sales, all_discounts)
 
 
 def _remove_default_title(kind: str, name: str) -> str:
@@ -179,8 +168,8 @@ def _group_by_period(span: RefundReportRange, sales_by_day: SalesByDay) -> dict[
     return sales
 
 
-def _read_sums(span: RefundReportRange, *groups: tuple[str, str]) -> Iterator[tuple[tuple[Any, ...], _Sums]]:
-    """Yield the values of the columns with the sums of each group. A group consists of columns and keys in SQL."""
+def _read_sums(span: RefundReportRange, *groups: tuple[str, str]) -> Iterator[tuple[tuple[Any, ...], DiscountTotals]]:
+    """Yield the values of the columns with the sums of each group, which consists of columns and keys in SQL."""
     rows = _get_rows(span, LineItem.objects.all(), F("current_quantity") + F("refunded_quantity"), F("quantity"))
     rows = rows.union(_get_rows(span, ShippingLine.objects.all(), Value(1), Value(1)), all=True)
     sql, parameters = rows.query.sql_with_params()
@@ -190,7 +179,7 @@ def _read_sums(span: RefundReportRange, *groups: tuple[str, str]) -> Iterator[tu
         cursor.execute(_SQL[connection.vendor].format(columns=columns, keys=keys, rows=sql, unit=unit), parameters)
         for *key, orders, customers, thousandths, with_code in cursor.fetchall():
             amounts = (Decimal(number) * _THOUSANDTH for number in (thousandths, with_code))
-            yield tuple(key), _Sums(orders, customers, *amounts)
+            yield tuple(key), DiscountTotals(orders, customers, *amounts)
 
 
 def _get_rows(span: RefundReportRange, rows: QuerySet[Any], sold: Any, quantity: Any) -> QuerySet[Any]:

@@ -28,13 +28,16 @@ NO_RATE = define_message("discounts.no_rate", "The discount has no amount in {cu
 
 
 def build_use_condition(customer: Customer | None, email: str) -> Q | None:
-    """Return the condition for the uses of a customer, or None if the customer is unknown."""
-    condition = Q()
-    if customer is not None:
-        condition |= Q(customer=customer)
-    for address in {email, customer.email if customer is not None else ""} - {""}:
-        condition |= Q(email_key=build_email_key(address))
-    return condition or None
+    """Return the condition for the uses of a customer, or None if the customer is unknown.
+
+    An email address also stands for the customer who has it, because an order with the address gets this customer.
+    """
+    ids = set() if customer is None else {customer.pk}
+    own_keys = {build_email_key(customer.email)} if customer is not None and customer.email else set()
+    keys = own_keys | ({build_email_key(email)} if email else set())
+    if other_keys := keys - own_keys:
+        ids |= set(Customer.objects.filter(email_key__in=other_keys).values_list("pk", flat=True))
+    return Q(customer_id__in=ids) | Q(email_key__in=keys) if ids or keys else None
 
 
 def is_used_by_customer(rule: PriceRule, condition: Q | None, *, other_than: int | None = None) -> bool:

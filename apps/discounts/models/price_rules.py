@@ -12,7 +12,7 @@ from apps.core.i18n.error_messages import BLANK, at_least, at_most
 from apps.core.models import VersionField
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.customers.models import Customer
-from apps.orders.models.orders import MoneyColumn
+from apps.orders.models import MoneyColumn
 from apps.shops.models import ShopCountry
 
 

@@ -4,7 +4,7 @@ from typing import cast
 
 from django.contrib import admin, messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
@@ -103,18 +103,24 @@ class DraftOrderAdmin(DraftOrderList):
     def _edit(self, request: HttpRequest, draft: DraftOrder | None) -> HttpResponse:
         if request.method != "POST":
             data = get_stored_data(draft, draft_orders.get_lines(draft)) if draft else get_empty_data()
-            return self._render_form(request, PageState(data, draft), GiftCardEntry(request))
+            return self._render_form(request, self._build_state(request, data, draft), GiftCardEntry(request))
         return cast("HttpResponse", submit_once_or_redirect(request, lambda: self._submit(request, draft)))
+
+    def _build_state(
+        self, request: HttpRequest, data: QueryDict, draft: DraftOrder | None, *, is_saving: bool = False
+    ) -> PageState:
+        may_view_customers = has_permission(request, "customers.view_customer")
+        return PageState(data, draft, may_view_customers=may_view_customers, is_saving=is_saving)
 
     def _submit(self, request: HttpRequest, draft: DraftOrder | None) -> HttpResponse:
         data, is_part = request.POST, "part" in request.POST
         step = data.get("step", "" if any(name in data for name in CHANGES) else SAVE)
         is_saving = step in STEPS and not is_part
-        state, card = PageState(data, draft, is_saving=is_saving), GiftCardEntry.load(request, data)
+        state, card = self._build_state(request, data, draft, is_saving=is_saving), GiftCardEntry.load(request, data)
         # A text that was typed but not entered may be a product, customer or gift card that would be missing.
         not_entered = next((name for name in SEARCHES if data.get(name, "").strip()), "") if is_saving else ""
         if not_entered:
-            state = PageState(data, draft)
+            state = self._build_state(request, data, draft)
             step = state.data["step"] = SEARCHES[not_entered]
             self.message_user(request, _NOT_ENTERED, messages.WARNING)
             is_saving = False

@@ -34,6 +34,7 @@ class DraftOrderViewSet(ShopViewSet[DraftOrder]):
     serializer_class = DraftOrderSerializer
     filterset_class = DraftOrderFilter
     singular = "draft_order"
+    locks_in_service = True
     # An order or a customer that is deleted leaves the draft order without a new version.
     version_columns = ("version", "customer__version", "order_id")
     request_bodies = {
@@ -60,9 +61,6 @@ class DraftOrderViewSet(ShopViewSet[DraftOrder]):
         return draft_orders.create_draft_order(
             attrs, lines or (), actor=self.actor, at=self.at, app=app, metafield_inputs=self._get_metafields()
         )
-
-    def lock_instance(self, instance: DraftOrder) -> None:
-        """Do nothing. The domain functions lock the draft order."""
 
     def perform_update(self, instance: DraftOrder, attrs: Attrs) -> None:
         attrs, lines = self._split_lines(attrs)

@@ -219,9 +219,12 @@ def _check_rows(rows: Sequence[ReadOnlyAttrs], by_id: Mapping[int, DraftOrderLin
 
 
 def _get_line_values(row: ReadOnlyAttrs, line: DraftOrderLine | None) -> Attrs:
-    """Return the values of a line for ``build_lines``. A variant determines all columns except price and quantity."""
+    """Return the values of a line for ``build_lines``. A variant determines all columns except price and quantity.
+
+    A custom item requires shipping only if the row says so, as existing clients expect.
+    """
     variant_id = row.get("variant_id", line.variant_id if line else None)
-    kept = {}
+    kept: Attrs = {} if variant_id else {"requires_shipping": False}
     if line is not None and line.variant_id == variant_id:
         kept = {name: getattr(line, name) for name in LINE_COLUMNS}
     names = ["price", "quantity", "properties", *(() if variant_id else _CUSTOM_COLUMNS)]

@@ -1,7 +1,6 @@
 import apps.core.models
 import apps.draft_orders.models.draft_orders
-import apps.draft_orders.models.lines
-import apps.orders.models.orders
+import apps.orders.models.bases
 import django.db.models.deletion
 import django.utils.timezone
 from decimal import Decimal
@@ -50,12 +49,12 @@ class Migration(migrations.Migration):
                     ('applied_discount', models.JSONField(blank=True, editable=False, null=True)),
                     ('discount_codes', models.JSONField(default=list, editable=False, help_text='The codes as entered.')),
                     ('shipping_line', models.JSONField(blank=True, editable=False, null=True)),
-                    ('total_line_items_price', apps.orders.models.orders.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
-                    ('total_discounts', apps.orders.models.orders.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
-                    ('subtotal_price', apps.orders.models.orders.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
-                    ('total_shipping_price', apps.orders.models.orders.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
-                    ('total_tax', apps.orders.models.orders.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
-                    ('total_price', apps.orders.models.orders.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20, verbose_name='total')),
+                    ('total_line_items_price', apps.orders.models.bases.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
+                    ('total_discounts', apps.orders.models.bases.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
+                    ('subtotal_price', apps.orders.models.bases.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
+                    ('total_shipping_price', apps.orders.models.bases.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
+                    ('total_tax', apps.orders.models.bases.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
+                    ('total_price', apps.orders.models.bases.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
                     ('total_weight', models.PositiveBigIntegerField(default=0, editable=False, help_text='Grams.')),
                     ('presentment_totals', models.JSONField(default=dict, editable=False)),
                     ('discount_applications', models.JSONField(default=list, editable=False)),
@@ -121,11 +120,11 @@ class Migration(migrations.Migration):
                     ('sku', models.CharField(blank=True, max_length=255, verbose_name='SKU')),
                     ('vendor', models.CharField(blank=True, max_length=255)),
                     ('grams', models.PositiveBigIntegerField(default=0)),
-                    ('price', apps.orders.models.orders.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, help_text='The price of one item, without discounts.', max_digits=20)),
+                    ('price', apps.orders.models.bases.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, help_text='The price of one item, without discounts.', max_digits=20)),
                     ('quantity', models.PositiveIntegerField()),
                     ('applied_discount', models.JSONField(blank=True, null=True)),
-                    ('discount', apps.orders.models.orders.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, help_text='All discounts of the line.', max_digits=20)),
-                    ('tax', apps.orders.models.orders.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, help_text='All taxes of the line.', max_digits=20)),
+                    ('discount', apps.orders.models.bases.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, help_text='All discounts of the line item.', max_digits=20)),
+                    ('tax', apps.orders.models.bases.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, help_text='All taxes of the line item.', max_digits=20)),
                     ('tax_lines', models.JSONField(default=list)),
                     ('discount_allocations', models.JSONField(default=list)),
                     ('properties', models.JSONField(default=list)),
@@ -134,9 +133,9 @@ class Migration(migrations.Migration):
                     ('gift_card', models.BooleanField(default=False)),
                     ('fulfillment_service', models.CharField(default='manual', max_length=255)),
                     ('draft_order', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='line_items', to='draft_orders.draftorder')),
-                    ('product', models.ForeignKey(blank=True, null=True, on_delete=apps.draft_orders.models.lines.forget, related_name='+', to='catalog.product')),
+                    ('product', models.ForeignKey(blank=True, null=True, on_delete=apps.orders.models.bases.forget, related_name='+', to='catalog.product')),
                     ('shop', models.ForeignKey(editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='shops.shop')),
-                    ('variant', models.ForeignKey(blank=True, null=True, on_delete=apps.draft_orders.models.lines.forget, related_name='+', to='catalog.variant')),
+                    ('variant', models.ForeignKey(blank=True, null=True, on_delete=apps.orders.models.bases.forget, related_name='+', to='catalog.variant')),
                 ],
                 options={
                     'verbose_name': 'draft order line',

@@ -1,17 +1,15 @@
 import secrets
-from decimal import Decimal
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.core.models import VersionField
-from apps.core.money import convert_amount
 from apps.core.tenancy.models import App
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.customers.models import Customer
 from apps.orders.models import Order
-from apps.orders.models.orders import MoneyColumn
+from apps.orders.models.bases import OrderBase
 
 
 def new_invoice_key() -> str:
@@ -31,7 +29,7 @@ class DraftOrderCounter(ShopOwned):
         return f"#D{self.last_number}"
 
 
-class DraftOrder(ShopOwned):
+class DraftOrder(OrderBase):
     """A draft order, the aggregate root of its lines.
 
     Amounts are in ``currency``, as in ``Order``. The totals, ``tax_lines`` and ``discount_applications`` are calculated
@@ -68,17 +66,7 @@ class DraftOrder(ShopOwned):
         related_name="draft_orders",
         verbose_name=gettext_lazy("customer"),
     )
-    email = models.EmailField(gettext_lazy("email"), max_length=255, blank=True)
-    billing_address = models.JSONField(gettext_lazy("billing address"), null=True, blank=True)
-    shipping_address = models.JSONField(gettext_lazy("shipping address"), null=True, blank=True)
-    note = models.TextField(gettext_lazy("note"), max_length=5000, blank=True)
-    note_attributes = models.JSONField(default=list, blank=True)
-    tags = models.TextField(gettext_lazy("tags"), blank=True, help_text=gettext_lazy("Separated by commas."))
 
-    currency = models.CharField(max_length=3, editable=False)
-    presentment_currency = models.CharField(max_length=3, editable=False)
-    exchange_rate = models.DecimalField(max_digits=24, decimal_places=12, default=Decimal(1), editable=False)
-    taxes_included = models.BooleanField(default=False, editable=False)
     tax_exempt = models.BooleanField(gettext_lazy("tax exempt"), default=False)
     customer_tax_exempt = models.BooleanField(
         default=False, editable=False, help_text="Whether the customer was tax exempt at the last calculation."
@@ -87,16 +75,7 @@ class DraftOrder(ShopOwned):
     discount_codes = models.JSONField(default=list, editable=False, help_text="The codes as entered.")
     shipping_line = models.JSONField(null=True, blank=True, editable=False)
 
-    total_line_items_price = MoneyColumn()
-    total_discounts = MoneyColumn()
-    subtotal_price = MoneyColumn()
-    total_shipping_price = MoneyColumn()
-    total_tax = MoneyColumn()
-    total_price = MoneyColumn(verbose_name=gettext_lazy("total"))
-    total_weight = models.PositiveBigIntegerField(default=0, editable=False, help_text="Grams.")
     presentment_totals = models.JSONField(default=dict, editable=False)
-    discount_applications = models.JSONField(default=list, editable=False)
-    tax_lines = models.JSONField(default=list, editable=False)
 
     app = models.ForeignKey(App, on_delete=models.SET_NULL, null=True, related_name="+", editable=False)
     version = VersionField()
@@ -144,9 +123,6 @@ class DraftOrder(ShopOwned):
             models.Index(fields=("shop", "updated_at", "id"), name="draft_orders_by_update"),
         )
 
-    def __str__(self) -> str:
-        return self.name
-
     @property
     def is_completed(self) -> bool:
         return self.status == self.Status.COMPLETED
@@ -159,16 +135,3 @@ class DraftOrder(ShopOwned):
     def recipient(self) -> str:
         """Return the email address of the draft order or, without one, of its customer."""
         return self.email or (self.customer.email if self.customer else "")
-
-    @property
-    def is_multi_currency(self) -> bool:
-        return self.presentment_currency != self.currency
-
-    def get_presentment(self, column: str) -> Decimal:
-        """Return a total in the presentment currency."""
-        if not self.is_multi_currency:
-            return Decimal(getattr(self, column))
-        amount = self.presentment_totals.get(column)
-        if amount is not None:
-            return Decimal(amount)
-        return convert_amount(getattr(self, column), self.exchange_rate, self.presentment_currency)

@@ -10,8 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.core.admin.display.money import MoneyField
-from apps.core.admin.forms.error_display import SentenceErrorList, add_domain_errors
+from apps.core.admin.forms.error_display import add_domain_errors
 from apps.core.admin.forms.forms import PanelForm, Values
+from apps.core.admin.forms.styled import StyledForm
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
@@ -23,7 +24,6 @@ from apps.gift_cards.models.gift_cards import MAX_MESSAGE
 
 # When emails are sent that are scheduled for a day.
 SEND_TIME = time(8)
-_INPUT = {"class": "bo-input"}
 _EXPIRY_LABEL = gettext_lazy("Expiry date")
 _EXPIRY_HELP = gettext_lazy("The card is valid until the end of this day. Leave blank for a card that does not expire.")
 _NOTE_HELP = gettext_lazy("Only staff see the note.")
@@ -40,19 +40,19 @@ def find_customer(email: str) -> Customer | None:
     return matches[0].by_email
 
 
-def _create_date_field(*, label: Any = _EXPIRY_LABEL, help_text: Any = _EXPIRY_HELP, **attrs: str) -> forms.DateField:
+def _create_date_field(label: Any = _EXPIRY_LABEL, help_text: Any = _EXPIRY_HELP) -> forms.DateField:
     return forms.DateField(
         label=label,
         required=False,
         help_text=help_text,
         input_formats=["%Y-%m-%d"],
-        widget=forms.DateInput(attrs={"type": "date", **attrs}, format="%Y-%m-%d"),
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
 
 
 def _create_amount_field(label: Any, currency: str = "") -> MoneyField:
     """Return a field for an amount in a currency, by default the shop's currency."""
-    attrs = {**_INPUT, "inputmode": "decimal", "autocomplete": "off"}
+    attrs = {"class": "bo-input", "inputmode": "decimal", "autocomplete": "off"}
     return MoneyField(label=label, currency=currency, widget=forms.TextInput(attrs=attrs))
 
 
@@ -79,14 +79,11 @@ class GiftCardForm(PanelForm[GiftCard]):
         return values
 
 
-class _ServiceForm(forms.Form):
+class _ServiceForm(StyledForm):
     """A form that shows the errors of a service at its own fields."""
 
     # The form fields of columns with other names.
     field_names: dict[str, str] = {}
-
-    def __init__(self, data: Any) -> None:
-        super().__init__(data, error_class=SentenceErrorList)
 
     def add_domain_error(self, error: DomainError) -> None:
         add_domain_errors(self, error, self.field_names)
@@ -101,40 +98,37 @@ class IssueForm(_ServiceForm):
     customer_email = forms.EmailField(
         label=_CUSTOMER_LABEL,
         required=False,
-        widget=forms.EmailInput(attrs=_INPUT),
         help_text=gettext_lazy("Leave blank for a card without a customer. The customer can't be changed later."),
     )
     sends_email = forms.BooleanField(label=gettext_lazy("Send the code by email"), required=False)
     recipient_email = forms.EmailField(
         label=gettext_lazy("Recipient's email address"),
         required=False,
-        widget=forms.EmailInput(attrs=_INPUT),
         help_text=gettext_lazy("The recipient must be a customer. Leave blank to send the code to the customer above."),
     )
     message = forms.CharField(
         label=gettext_lazy("Message to the recipient"),
         required=False,
         max_length=MAX_MESSAGE,
-        widget=forms.Textarea(attrs={**_INPUT, "rows": 3}),
+        widget=forms.Textarea(attrs={"rows": 3}),
     )
     send_on = _create_date_field(
         label=gettext_lazy("Send on"),
         help_text=gettext_lazy("The email is sent at 8:00 in the morning. Leave blank to send it at once."),
-        **_INPUT,
     )
-    expires_on = _create_date_field(**_INPUT)
+    expires_on = _create_date_field()
     code = forms.CharField(
         label=gettext_lazy("Code"),
         required=False,
         max_length=2 * codes.MAX_LENGTH,
-        widget=forms.TextInput(attrs={**_INPUT, "autocomplete": "off", "spellcheck": "false"}),
+        widget=forms.TextInput(attrs={"spellcheck": "false"}),
         help_text=gettext_lazy("8 to 20 letters and digits. Leave blank to generate a code, which is harder to guess."),
     )
     note = forms.CharField(
         label=gettext_lazy("Note"),
         required=False,
         max_length=5000,
-        widget=forms.Textarea(attrs={**_INPUT, "rows": 3}),
+        widget=forms.Textarea(attrs={"rows": 3}),
         help_text=_NOTE_HELP,
     )
 
@@ -216,13 +210,12 @@ class AdjustForm(_ServiceForm):
         label=gettext_lazy("Adjustment"),
         choices=[(SUBTRACT, gettext_lazy("Subtract from the balance")), (ADD, gettext_lazy("Add to the balance"))],
         initial=SUBTRACT,
-        widget=forms.Select(attrs=_INPUT),
     )
     amount = _create_amount_field(gettext_lazy("Amount"))
     note = forms.CharField(
         label=gettext_lazy("Reason"),
         max_length=5000,
-        widget=forms.Textarea(attrs={**_INPUT, "rows": 2}),
+        widget=forms.Textarea(attrs={"rows": 2}),
         help_text=gettext_lazy("Only staff see the reason, in the ledger of the card."),
     )
 

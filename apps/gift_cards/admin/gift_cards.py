@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 from apps.core.admin.display.acts import describe_events
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
+from apps.core.admin.lists.paginator import BoundedPaginator
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.permissions import has_permission, require_permission
@@ -28,7 +29,7 @@ from apps.customers.models import Customer
 from apps.gift_cards.admin.changelist import GiftCardList
 from apps.gift_cards.admin.columns import STATE_KINDS
 from apps.gift_cards.admin.forms import AdjustForm, CodeForm, GiftCardForm, IssueForm
-from apps.gift_cards.admin.ledger import build_ledger
+from apps.gift_cards.admin.ledger import ROWS_PER_PAGE, build_ledger, get_ledger_rows
 from apps.gift_cards.admin.order_payment import PERMISSION, confirm_payment, load_payment
 from apps.gift_cards.admin.report import gift_card_report_page
 from apps.gift_cards.domain import codes, delivery, gift_cards
@@ -65,6 +66,7 @@ class GiftCardAdmin(GiftCardList):
     ) -> HttpResponse:
         card: GiftCard = context["original"]
         state, label = self.state_label(card)
+        ledger_page = BoundedPaginator(get_ledger_rows(card), ROWS_PER_PAGE).get_page(request.GET.get("p"))
         context |= {
             "card_state": (STATE_KINDS[state], label),
             "sums": [
@@ -73,7 +75,8 @@ class GiftCardAdmin(GiftCardList):
                 (_("Expires on"), formats.format_date(card.expires_on, "j M Y") if card.expires_on else "–"),
             ],
             "send_time": _format_time(card.send_at) if delivery.will_be_sent(card, at=timezone.now()) else "",
-            "ledger": build_ledger(card),
+            "ledger": build_ledger(card, ledger_page.object_list),
+            "ledger_page": ledger_page,
             "show_save_and_add_another": False,
             "may_adjust": card.disabled_at is None and has_permission(request, CHANGE),
             "has_no_code": card.code_digest is None,

@@ -1,17 +1,24 @@
 """The ledger on the page of a gift card."""
 
+from collections.abc import Iterable
+
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from apps.core.admin.display.report_tables import ReportTable
 from apps.core.i18n import formats
 from apps.gift_cards.models import GiftCard, GiftCardAdjustment
 
-_MAX_ROWS = 200
+ROWS_PER_PAGE = 100
 
 
-def build_ledger(card: GiftCard) -> ReportTable:
-    """Return the latest rows of the ledger, newest first, as a table."""
-    rows = card.adjustments.select_related("app").order_by("-number")[:_MAX_ROWS]
+def get_ledger_rows(card: GiftCard) -> QuerySet[GiftCardAdjustment]:
+    """Return the rows of the ledger, newest first."""
+    return card.adjustments.select_related("app").order_by("-number")
+
+
+def build_ledger(card: GiftCard, rows: Iterable[GiftCardAdjustment]) -> ReportTable:
+    """Return rows of the card's ledger as a table."""
     return ReportTable(
         title=_("Ledger"),
         columns=(

@@ -92,6 +92,7 @@ class GiftCardViewSet(ShopViewSet[GiftCard]):
     serializer_class = GiftCardSerializer
     filterset_class = GiftCardFilter
     singular = "gift_card"
+    locks_in_service = True
     version_columns = ("version",)
     success_statuses = {"disable": 201}
     responses = {"search": MANY, "disable": ONE}
@@ -128,9 +129,6 @@ class GiftCardViewSet(ShopViewSet[GiftCard]):
         if self.action == "create" and self.singular in body:
             body[self.singular]["code"] = code
         return orjson.dumps(body)
-
-    def lock_instance(self, instance: GiftCard) -> None:
-        """Do nothing. The domain functions lock the card."""
 
     def perform_update(self, instance: GiftCard, attrs: Attrs) -> None:
         changed = {name: value for name, value in attrs.items() if name not in _ONLY_NEW}

@@ -1,6 +1,5 @@
 """The order page and its actions. The order list is in ``changelist``."""
 
-from collections.abc import Callable
 from functools import partial
 
 from django.contrib import admin, messages
@@ -8,7 +7,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import get_post_data
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
@@ -164,7 +162,7 @@ class OrderAdmin(OrderList):
             message = _("Order {order} was canceled.")
             if form.refund_text:
                 message = _("Order {order} was canceled and {money} was refunded.")
-            return self._run_action(
+            return self.run_action(
                 request,
                 order,
                 message.format(order=order, money=form.refund_text),
@@ -182,38 +180,27 @@ class OrderAdmin(OrderList):
 
     @row_view("close/", CHANGE, post_only=True, keyed=True)
     def close_view(self, request: HttpRequest, order: Order) -> HttpResponse:
-        return self._run_action(request, order, _("The order was closed."), transitions.close_order)
+        return self.run_action(request, order, _("The order was closed."), transitions.close_order)
 
     @row_view("open/", CHANGE, post_only=True, keyed=True)
     def open_view(self, request: HttpRequest, order: Order) -> HttpResponse:
-        return self._run_action(request, order, _("The order was reopened."), transitions.reopen_order)
+        return self.run_action(request, order, _("The order was reopened."), transitions.reopen_order)
 
     @row_view("capture/", CHANGE, post_only=True, keyed=True)
     def capture_view(self, request: HttpRequest, order: Order) -> HttpResponse:
         """Capture the remaining amount of the newest authorization."""
         capture = partial(payments.create_transaction, attrs={"kind": "capture"})
-        return self._run_action(request, order, _("The payment was captured."), capture)
+        return self.run_action(request, order, _("The payment was captured."), capture)
 
     @row_view("paid/", CHANGE, post_only=True, keyed=True)
     def paid_view(self, request: HttpRequest, order: Order) -> HttpResponse:
         pay = partial(payments.create_transaction, attrs={"kind": "sale", "gateway": "manual"})
-        return self._run_action(request, order, _("The order was marked as paid."), pay)
+        return self.run_action(request, order, _("The order was marked as paid."), pay)
 
     @row_view("comment/", COMMENT, post_only=True, keyed=True)
     def comment_view(self, request: HttpRequest, order: Order) -> HttpResponse:
         comment = partial(updates.add_comment, text=request.POST.get("comment", ""))
-        return self._run_action(request, order, _("Comment added."), comment)
-
-    def _run_action(
-        self, request: HttpRequest, order: Order, message: str, action: Callable[..., object]
-    ) -> HttpResponse:
-        try:
-            action(order, **self.event_kwargs(request))
-        except DomainError as error:
-            self.message_user(request, format_errors(error), messages.ERROR)
-        else:
-            self.message_user(request, message, messages.SUCCESS)
-        return self._redirect_to_order(order)
+        return self.run_action(request, order, _("Comment added."), comment)
 
     def _redirect_to_order(self, order: Order) -> HttpResponseRedirect:
         return HttpResponseRedirect(self.url("change", order.pk))

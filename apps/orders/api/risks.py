@@ -51,14 +51,12 @@ class OrderRiskViewSet(ShopViewSet[OrderRisk]):
     scope = "orders"
     serializer_class = OrderRiskSerializer
     singular = "risk"
+    locks_in_service = True
     parents = {"order_id": Order}
 
     def perform_create(self, attrs: Attrs) -> OrderRisk:
         order = Order.objects.get(pk=self.kwargs["order_id"])
         return risks.create_risk(order, attrs, app=self.access.installation.app, actor=self.actor, at=self.at)
-
-    def lock_instance(self, instance: OrderRisk) -> None:
-        """Lock nothing, because the service locks the order first."""
 
     def perform_update(self, instance: OrderRisk, attrs: Attrs) -> None:
         self._require_own(instance)

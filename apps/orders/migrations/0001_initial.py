@@ -7,7 +7,7 @@ import django.utils.timezone
 from django.db import migrations, models
 
 import apps.core.models
-import apps.orders.models.lines
+import apps.orders.models.bases
 import apps.orders.models.orders
 from apps.core.db.migration_operations import (
     AddExpressionStatistics,
@@ -512,7 +512,7 @@ class Migration(migrations.Migration):
                         models.ForeignKey(
                             blank=True,
                             null=True,
-                            on_delete=apps.orders.models.lines.forget,
+                            on_delete=apps.orders.models.bases.forget,
                             related_name="+",
                             to="catalog.product",
                         ),
@@ -531,7 +531,7 @@ class Migration(migrations.Migration):
                         models.ForeignKey(
                             blank=True,
                             null=True,
-                            on_delete=apps.orders.models.lines.forget,
+                            on_delete=apps.orders.models.bases.forget,
                             related_name="+",
                             to="catalog.variant",
                         ),

@@ -1,10 +1,10 @@
+from apps.orders.models.bases import MoneyColumn
 from apps.orders.models.lines import LineItem, ShippingLine
 from apps.orders.models.orders import (
     ACCEPTED,
     EDITABLE,
     OWED_TO_CUSTOMERS,
     Comment,
-    MoneyColumn,
     OpenOrder,
     Order,
     OrderCounter,

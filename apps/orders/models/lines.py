@@ -1,43 +1,25 @@
 from decimal import Decimal
 
 from django.db import models
-from django.db.models import F, Model, Q, QuerySet, Value
-from django.db.models.deletion import Collector
+from django.db.models import F, Q, Value
 from django.db.models.functions import Round, Upper
 from django.db.models.lookups import GreaterThanOrEqual
 from django.utils.translation import gettext_lazy
 
-from apps.catalog.models import Product, Variant
 from apps.core.tenancy.shop_owned import ShopOwned
-from apps.orders.models.orders import MoneyColumn, Order
+from apps.orders.models.bases import LineBase, MoneyColumn
+from apps.orders.models.orders import Order
 
 
-def forget(
-    collector: Collector, field: "models.ForeignKey[Model | None]", rows: "QuerySet[LineItem, LineItem]", using: str
-) -> None:
-    """Clear the product or variant of line items when it is deleted, and increase the versions of the orders.
-
-    The panel's deletion preview uses a subclass of ``Collector``, so a preview does not change the orders.
-    """
-    collector.add_field_update(field, None, rows)
-    if type(collector) is Collector:
-        Order.objects.filter(pk__in=rows.order_by().values("order_id")).update()
-
-
-# A best seller may be on too many lines to load into memory or to list in one statement, so Django must not load them.
-forget.lazy_sub_objs = True  # type: ignore[attr-defined]
-
-
-class LineItem(ShopOwned):
-    """A line item of an order: a snapshot of the variant at the time of sale, or a custom item.
+class LineItem(LineBase):
+    """A line item of an order.
 
     ``quantity`` is the ordered quantity, and ``current_quantity`` excludes canceled and returned items.
     ``fulfillable_quantity`` is the quantity that still has to be fulfilled. ``fulfilled_quantity`` and
     ``refunded_quantity`` are the fulfilled and refunded quantities. ``unrestocked_quantity`` is the quantity that
     refunds without restocking subtracted from the current quantity: these items do not come back, and are still
-    fulfilled. ``tax_lines`` and ``discount_allocations`` contain amounts for the ordered quantity, and ``tax`` and
-    ``discount`` are the sums of these amounts. ``taken_from`` maps location ids to the quantities taken from stock.
-    Items in fulfillment orders were taken from the location of the fulfillment order.
+    fulfilled. ``taken_from`` maps location ids to the quantities taken from stock. Items in fulfillment orders were
+    taken from the location of the fulfillment order.
 
     ``duties`` is a list of the duties on the ordered quantity, each with ``id`` (used by refunds),
     ``harmonized_system_code``, ``country_code_of_origin``, ``price``, ``tax_lines`` and, after a refund,
@@ -46,37 +28,17 @@ class LineItem(ShopOwned):
     """
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="line_items", db_index=False)
-    position = models.PositiveIntegerField(default=0)
-    variant = models.ForeignKey(Variant, on_delete=forget, null=True, blank=True, related_name="+")
-    product = models.ForeignKey(Product, on_delete=forget, null=True, blank=True, related_name="+")
-    title = models.CharField(max_length=255)
-    variant_title = models.CharField(max_length=800, blank=True)
-    name = models.CharField(max_length=1100)
-    sku = models.CharField("SKU", max_length=255, blank=True)
-    vendor = models.CharField(max_length=255, blank=True)
-    grams = models.PositiveBigIntegerField(default=0)
-    price = MoneyColumn(help_text="The price of one item, without discounts.")
-    quantity = models.PositiveIntegerField()
     current_quantity = models.PositiveIntegerField()
     fulfillable_quantity = models.PositiveIntegerField()
     fulfilled_quantity = models.PositiveIntegerField(default=0)
     refunded_quantity = models.PositiveIntegerField(default=0, db_default=0)
     unrestocked_quantity = models.PositiveIntegerField(default=0, db_default=0)
     total_discount = MoneyColumn(help_text="The line item's own discount, without its share of order discounts.")
-    discount = MoneyColumn(help_text="All discounts of the line item.")
-    tax = MoneyColumn(help_text="All taxes of the line item.")
-    tax_lines = models.JSONField(default=list)
     duty = MoneyColumn(db_default=0)
     duty_tax = MoneyColumn(db_default=0)
     refunded_duty = MoneyColumn(db_default=0)
     refunded_duty_tax = MoneyColumn(db_default=0)
     duties = models.JSONField(default=list, db_default=Value([], models.JSONField()))
-    discount_allocations = models.JSONField(default=list)
-    properties = models.JSONField(default=list)
-    requires_shipping = models.BooleanField(default=True)
-    taxable = models.BooleanField(default=True)
-    gift_card = models.BooleanField(default=False)
-    fulfillment_service = models.CharField(max_length=255, default="manual")
     variant_inventory_management = models.CharField(max_length=255, blank=True)
     taken_from = models.JSONField(default=dict)
 
@@ -100,7 +62,6 @@ class LineItem(ShopOwned):
         "discount_allocations",
         "taken_from",
     )
-    personal_fields = ("properties",)
     non_personal_fields = (
         "title",
         "variant_title",
@@ -160,26 +121,11 @@ class LineItem(ShopOwned):
             models.Index("shop", Upper("sku"), "order", condition=~Q(sku=""), name="orders_lineitem_by_sku"),
         )
 
-    def __str__(self) -> str:
-        return f"{self.quantity} × {self.name}"
-
-    @property
-    def history_label(self) -> str:
-        return self.name
-
     @property
     def quantity_at_customer(self) -> int:
         """Return the quantity that was fulfilled and did not come back."""
         kept = self.current_quantity + self.unrestocked_quantity - self.fulfillable_quantity
         return min(max(kept, 0), self.fulfilled_quantity)
-
-    @property
-    def gross_price(self) -> Decimal:
-        return self.price * self.quantity
-
-    @property
-    def net_price(self) -> Decimal:
-        return self.gross_price - self.discount
 
 
 class ShippingLine(ShopOwned):

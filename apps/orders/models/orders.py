@@ -1,6 +1,6 @@
 import secrets
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.db import models
 from django.db.models import F, Q, Value
@@ -9,10 +9,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.core.models import TimestampedQuerySet, VersionField, create_shop_manager
-from apps.core.money import convert_amount
 from apps.core.tenancy.models import App
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.customers.models import Customer
+from apps.orders.models.bases import MoneyColumn, OrderBase
 
 if TYPE_CHECKING:
     from apps.core.models import ShopManager
@@ -51,15 +51,6 @@ ACCEPTED = (
 )
 
 
-class MoneyColumn(models.DecimalField[Decimal, Decimal]):
-    """A column for an exact amount in the order's currency. Three decimals are enough for every supported currency."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(
-            *args, **{"max_digits": 20, "decimal_places": 3, "default": Decimal(0), "editable": False, **kwargs}
-        )
-
-
 def new_token() -> str:
     """Return 128 random bits as hex, the secret part of an order's status page URL."""
     return secrets.token_hex(16)
@@ -92,7 +83,7 @@ class OrderCounter(ShopOwned):
         return f"#{self.last_number + FIRST_NAME - 1}"
 
 
-class Order(ShopOwned):
+class Order(OrderBase):
     """An order, the aggregate root of its lines, shipping lines and transactions.
 
     Amounts are in ``currency``. The customer saw the amounts in ``presentment_currency``. One unit of ``currency`` is
@@ -149,11 +140,8 @@ class Order(ShopOwned):
         db_index=False,
         verbose_name=gettext_lazy("customer"),
     )
-    email = models.EmailField(gettext_lazy("email"), max_length=255, blank=True)
     phone = models.CharField(gettext_lazy("phone"), max_length=50, blank=True)
     buyer_accepts_marketing = models.BooleanField(default=False)
-    billing_address = models.JSONField(gettext_lazy("billing address"), null=True, blank=True)
-    shipping_address = models.JSONField(gettext_lazy("shipping address"), null=True, blank=True)
     browser_ip = models.GenericIPAddressField(null=True, blank=True, editable=False)
     client_details = models.JSONField(null=True, blank=True, editable=False)
 
@@ -174,21 +162,11 @@ class Order(ShopOwned):
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
     redacted_at = models.DateTimeField(null=True, blank=True, editable=False)
 
-    currency = models.CharField(max_length=3, editable=False)
-    presentment_currency = models.CharField(max_length=3, editable=False)
-    exchange_rate = models.DecimalField(max_digits=24, decimal_places=12, default=Decimal(1), editable=False)
-    taxes_included = models.BooleanField(default=False, editable=False)
     tax_exempt = models.BooleanField(default=False, editable=False)
     duties_included = models.BooleanField(default=False, editable=False)
     estimated_taxes = models.BooleanField(default=False, editable=False)
-    total_line_items_price = MoneyColumn()
-    total_discounts = MoneyColumn()
-    subtotal_price = MoneyColumn()
-    total_shipping_price = MoneyColumn()
-    total_tax = MoneyColumn()
     total_duties = MoneyColumn(db_default=0)
     total_tip_received = MoneyColumn()
-    total_price = MoneyColumn()
     current_subtotal_price = MoneyColumn()
     current_total_discounts = MoneyColumn()
     current_total_tax = MoneyColumn()
@@ -206,10 +184,7 @@ class Order(ShopOwned):
         editable=False,
         help_text="The amounts of the columns above in the presentment currency, unless it is the order's currency.",
     )
-    total_weight = models.PositiveBigIntegerField(default=0, editable=False, help_text="Grams.")
     discount_codes = models.JSONField(default=list, editable=False)
-    discount_applications = models.JSONField(default=list, editable=False)
-    tax_lines = models.JSONField(default=list, editable=False)
     current_tax_lines = models.JSONField(
         null=True,
         editable=False,
@@ -217,9 +192,6 @@ class Order(ShopOwned):
     )
     payment_gateway_names = models.JSONField(default=list, editable=False)
 
-    note = models.TextField(gettext_lazy("note"), max_length=5000, blank=True)
-    note_attributes = models.JSONField(default=list, blank=True)
-    tags = models.TextField(gettext_lazy("tags"), blank=True, help_text=gettext_lazy("Separated by commas."))
     po_number = models.CharField(gettext_lazy("PO number"), max_length=255, blank=True)
     app = models.ForeignKey(
         App, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False, editable=False
@@ -331,23 +303,6 @@ class Order(ShopOwned):
                 "shop", Upper("source_name"), "id", condition=~Q(source_name=""), name="orders_order_by_channel"
             ),
         )
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def is_multi_currency(self) -> bool:
-        return self.presentment_currency != self.currency
-
-    def to_presentment(self, amount: Decimal) -> Decimal:
-        if not self.is_multi_currency:
-            return amount
-        return convert_amount(amount, self.exchange_rate, self.presentment_currency)
-
-    def get_presentment(self, column: str) -> Decimal:
-        """Return an amount of the order in the presentment currency."""
-        amount = self.presentment_totals.get(column)
-        return self.to_presentment(getattr(self, column)) if amount is None else Decimal(amount)
 
     def set_presentment(self, **amounts: Decimal) -> None:
         """Set amounts in the presentment currency, unless it is the order's currency."""

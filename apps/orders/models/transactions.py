@@ -6,7 +6,8 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from apps.core.i18n.messages import Amount, Message, define_message, define_text
 from apps.core.money import format_decimal
 from apps.core.tenancy.shop_owned import ShopOwned
-from apps.orders.models.orders import MoneyColumn, Order
+from apps.orders.models.bases import MoneyColumn
+from apps.orders.models.orders import Order
 
 # A tender transaction is a successful transaction that moved money, unlike an authorization.
 MOVED_MONEY = Q(kind__in=("capture", "refund", "sale"), status="success")

@@ -85,13 +85,11 @@ class CountryViewSet(ShopViewSet[ShopCountry]):
     scope = "shipping"
     serializer_class = CountrySerializer
     singular = "country"
+    locks_in_service = True
     plural = "countries"
 
     def perform_create(self, attrs: Attrs) -> ShopCountry:
         return shop_countries.create_country(attrs, actor=self.actor, at=self.at)
-
-    def lock_instance(self, instance: ShopCountry) -> None:
-        """Lock nothing, because the service locks the country."""
 
     def perform_update(self, instance: ShopCountry, attrs: Attrs) -> None:
         """Update the tax. Clients send the whole country back, so its code is ignored."""
@@ -106,10 +104,8 @@ class ProvinceViewSet(ShopViewSet[ShopProvince]):
     scope = "shipping"
     serializer_class = ProvinceSerializer
     singular = "province"
+    locks_in_service = True
     parents: ClassVar[Mapping[str, type[ShopOwned]]] = {"country_id": ShopCountry}
-
-    def lock_instance(self, instance: ShopProvince) -> None:
-        """Lock nothing, because the service locks the country first."""
 
     def perform_update(self, instance: ShopProvince, attrs: Attrs) -> None:
         shop_countries.update_province(instance, attrs, actor=self.actor, at=self.at)

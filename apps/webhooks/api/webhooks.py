@@ -88,6 +88,7 @@ class WebhookViewSet(ShopViewSet[Subscription]):
     serializer_class = WebhookSerializer
     filterset_class = WebhookFilterSet
     singular = "webhook"
+    locks_in_service = True
     plural = "webhooks"
     version_columns: ClassVar[tuple[str, ...]] = ("version",)
     request_bodies: ClassVar = {"replay": {"replay": ObjectField(_REPLAY, required=True, allow_null=False)}}
@@ -108,9 +109,6 @@ class WebhookViewSet(ShopViewSet[Subscription]):
 
     def get_queryset(self) -> QuerySet[Subscription]:
         return subscriptions.get_api_subscriptions(self.shop, self.access.installation.app_id)
-
-    def lock_instance(self, instance: Subscription) -> None:
-        """Do nothing, because ``domain.subscriptions`` locks the shop first, then the subscription."""
 
     def perform_create(self, attrs: Attrs) -> Subscription:
         return _run_change(

@@ -5,9 +5,17 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
 
+from django.contrib import messages
 from django.contrib.admin.utils import unquote
 from django.db.models import Model
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+)
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -15,12 +23,14 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django_stubs_ext import StrOrPromise
 
+from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import submit_once_or_redirect
 from apps.core.admin.lists.search import describe_search_limits
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.permissions import require_permission
 from apps.core.admin.staff_request import Context, EventKwargs, as_staff_request
 from apps.core.admin.theme import ThemedAdmin
+from apps.core.exceptions import DomainError
 from apps.core.tenancy.actor_names import get_staff_actor
 from apps.core.tenancy.models import Shop
 
@@ -90,6 +100,18 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
 
     def event_kwargs(self, request: HttpRequest) -> EventKwargs:
         return {"actor": self.actor(request), "at": timezone.now()}
+
+    def run_action(
+        self, request: HttpRequest, row: Model, message: str, action: Callable[..., object]
+    ) -> HttpResponseRedirect:
+        """Run a service on a row, and show the message, or why the service refused. Redirect to the row's page."""
+        try:
+            action(row, **self.event_kwargs(request))
+        except DomainError as error:
+            self.message_user(request, format_errors(error), messages.ERROR)
+        else:
+            self.message_user(request, message, messages.SUCCESS)
+        return HttpResponseRedirect(self.url("change", row.pk))
 
     def page(self, request: HttpRequest, template: str, title: str, **context: object) -> HttpResponse:
         base = {

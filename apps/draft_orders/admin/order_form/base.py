@@ -6,20 +6,18 @@ from typing import cast
 from django import forms
 from django.http import QueryDict
 
-from apps.core.admin.forms.error_display import SentenceErrorList
+from apps.core.admin.forms.styled import StyledForm
 from apps.inventory.domain.item_lookup import MAX_CODE_LENGTH
 
 _ID = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
 
 
-class PartForm(forms.Form):
+class PartForm(StyledForm):
     def __init__(self, data: QueryDict, *, prefix: str | None = None, is_saving: bool = False, focus: str = "") -> None:
         """Create the form. Values that are only missing are errors if the form ``is_saving``."""
-        super().__init__(data, prefix=prefix, error_class=SentenceErrorList)
+        super().__init__(data, prefix=prefix)
         self.is_saving = is_saving
         for name, field in self.fields.items():
-            if not isinstance(field.widget, forms.HiddenInput | forms.CheckboxInput):
-                field.widget.attrs |= {"class": "bo-input", "autocomplete": "off"}
             field.widget.attrs["autofocus"] = focus == self.add_prefix(name)
 
     def set_choices(self, name: str, choices: list[tuple[str, str]]) -> None:

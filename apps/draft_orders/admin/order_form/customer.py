@@ -1,7 +1,6 @@
 """The customer of an order: the contact details and addresses, and the steps that find and choose a customer."""
 
 from django import forms
-from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
@@ -9,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, ReadOnlyAttrs
-from apps.customers.admin.changelist_search import build_search_condition, get_first_matches
+from apps.customers.admin.changelist_search import find_by_words
 from apps.customers.domain.lookup import get_contact_keys, match_email, match_phone
 from apps.customers.models import Customer
 from apps.draft_orders.admin.order_form.base import PartForm, Steps, parse_form_id
@@ -82,10 +81,17 @@ CustomerForm.base_fields.update(create_address_fields(forms.Select))
 
 
 class CustomerSteps(Steps):
+    """The steps that find and choose a customer.
+
+    Staff who may not view customers find a customer only by the whole email address or phone number, and see nothing
+    but the name and the email address.
+    """
+
     search_field = "term"
 
-    def __init__(self, data: QueryDict) -> None:
+    def __init__(self, data: QueryDict, *, may_view: bool) -> None:
         super().__init__(data)
+        self.may_view = may_view
         self.found: list[Customer] = []
 
     @cached_property
@@ -95,11 +101,11 @@ class CustomerSteps(Steps):
 
     def suggest(self) -> None:
         if len(self.term) > 1:
-            self.found = _find_customers(self.term)
+            self.found = self._find()
 
     def enter(self) -> None:
         """Choose the customer that matches the entered term."""
-        found = _find_customers(self.term)
+        found = self._find()
         if len(found) == 1:
             self._choose(found[0])
             return
@@ -110,14 +116,22 @@ class CustomerSteps(Steps):
         self.error = text.format(term=self.term)
 
     def choose(self, customer_id: int) -> None:
-        for customer in Customer.objects.filter(pk=customer_id).select_related("default_address"):
-            self._choose(customer)
+        rows = Customer.objects.filter(pk=customer_id).select_related("default_address")
+        for customer in rows if self.may_view else _find_by_contact(self.term):
+            if customer.pk == customer_id:
+                self._choose(customer)
+
+    def _find(self) -> list[Customer]:
+        if (found := _find_by_contact(self.term)) or not self.may_view:
+            return found
+        return list(find_by_words(self.term, MAX_FOUND).select_related("default_address"))
 
     def _choose(self, customer: Customer) -> None:
         """Choose a customer with the default address. The name and phone fields are for new customers only."""
         self.clear()
         self.data["customer"], self.data["email"] = str(customer.pk), customer.email
-        for name, value in format_address_fields("shipping", get_default_address(customer) or {}).items():
+        address = get_default_address(customer) if self.may_view else None
+        for name, value in format_address_fields("shipping", address or {}).items():
             self.data[name] = value
         self.term, self.focus = "", "shipping_title"
         self.message = _("Customer: {name}").format(name=customer)
@@ -135,12 +149,8 @@ def format_address_fields(kind: str, address: ReadOnlyAttrs) -> dict[str, str]:
     return {f"{kind}_{name}": address.get(name) or "" for name in ADDRESS_FIELDS}
 
 
-def _find_customers(term: str) -> list[Customer]:
-    rows: QuerySet[Customer] = Customer.objects.select_related("default_address")
+def _find_by_contact(term: str) -> list[Customer]:
+    """Return the customer with an email address or phone number."""
     key, number = get_contact_keys(email=term if "@" in term else None, phone=None if "@" in term else term)
     exact = [match_email(key)] if key else [match_phone(number)] if number else []
-    if exact and (customer := rows.filter(*exact).first()):
-        return [customer]
-    matching = Customer.rows().filter(build_search_condition(term, get_current_shop()))
-    keys = get_first_matches(matching.order_by(), MAX_FOUND).values_list("pk", flat=True)
-    return list(rows.filter(pk__in=list(keys)).order_by("last_name", "first_name", "pk"))
+    return list(Customer.objects.select_related("default_address").filter(*exact)[:1]) if exact else []

@@ -29,10 +29,13 @@ class PageState:
     A step that only calculates or saves changes no values.
     """
 
-    def __init__(self, data: QueryDict, draft: DraftOrder | None, *, is_saving: bool = False) -> None:
+    def __init__(
+        self, data: QueryDict, draft: DraftOrder | None, *, may_view_customers: bool, is_saving: bool = False
+    ) -> None:
         self.data = data.copy()
         self.draft, self.is_saving = draft, is_saving
-        self.items, self.customers = ItemSteps(self.data), CustomerSteps(self.data)
+        self.items = ItemSteps(self.data)
+        self.customers = CustomerSteps(self.data, may_view=may_view_customers)
         self.current: Steps = self.items
         self.errors: list[str] = []
         self.preview: tuple[DraftOrder, Sequence[DraftOrderLine]] | None = None
