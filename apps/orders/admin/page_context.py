@@ -20,12 +20,15 @@ from apps.core.i18n import formats
 from apps.core.tenancy.actor_names import get_actor_names
 from apps.core.tenancy.scope import get_current_shop
 from apps.orders.admin.extension_points import MAX_EVENTS, TimelineEvent
+from apps.orders.admin.source_labels import get_channel_label, get_gateway_label
 from apps.orders.domain.pricing import totals
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions
 from apps.orders.domain.statuses import get_status_page_url
 from apps.orders.models import Comment, LineItem, Order
 from apps.shops.domain.address_formats import format_address
 
+# These times are the time of their event, which the timeline shows.
+_TIMES = frozenset({"cancelled_at", "closed_at"})
 # The maximum number of the customer's other orders to show, latest first.
 _LATEST = 5
 
@@ -61,7 +64,12 @@ def get_order_context(order: Order) -> Context:
         "shipping": [{"row": row, "price": money(row.net_price)} for row in shipping],
         "sums": _sums(order),
         "transactions": [
-            {"row": row, "amount": formats.format_money(row.amount, row.currency)} for row in transactions
+            {
+                "row": row,
+                "amount": formats.format_money(row.amount, row.currency),
+                "gateway": get_gateway_label(row.gateway),
+            }
+            for row in transactions
         ],
         "has_authorization": any(row.unsettled for row in transactions),
         "capturable": order.outstanding > 0 and any(row.unsettled for row in transactions),
@@ -69,6 +77,7 @@ def get_order_context(order: Order) -> Context:
         "outstanding": money(order.outstanding),
         "refund_due": money(-order.outstanding) if order.outstanding < 0 else "",
         "total": totals.format_total(order),
+        "channel": get_channel_label(order.source_name),
         "is_settled": order.outstanding == 0 and not any(line.fulfillable_quantity for line in lines),
         "cancellable": order.cancelled_at is None and not any(line.fulfilled_quantity for line in lines),
         "addresses": _addresses(order),
@@ -114,7 +123,7 @@ def describe_timeline(
             act.lead.created_at,
             names[act.lead.actor],
             texts[act.lead.pk],
-            changes=describe_changes(act.lead, links),
+            changes=describe_changes(act.lead, links, omit=_TIMES),
             others=[texts[event.pk] for event in act.others],
         )
         for act in join_events(event for event, _text in entries)
