@@ -140,7 +140,7 @@ def _get_details(event: Event, names: _Names) -> dict[str, str]:
         "before": before or _("another location"),
         "reason": f": {FulfillmentHold.Reason(reason).label}" if reason in FulfillmentHold.Reason.values else "",
         "split_off": _(" into fulfillment order no. {number}").format(number=other) if other else "",
-        "message": f": “{message}”" if message else "",
+        "message": f": {_('“{text}”').format(text=message)}" if message else "",
         "fulfill_at": _format_moment(before_and_after("fulfill_at")[1]),
         "fulfill_by": _format_moment(before_and_after("fulfill_by")[1]),
     }

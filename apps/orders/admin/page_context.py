@@ -19,6 +19,8 @@ from apps.core.events.timelines import describe_event
 from apps.core.i18n import formats
 from apps.core.tenancy.actor_names import get_actor_names
 from apps.core.tenancy.scope import get_current_shop
+from apps.customers.admin.extension_points import CustomerSection, customer_sections
+from apps.customers.models import Customer
 from apps.orders.admin.extension_points import MAX_EVENTS, TimelineEvent
 from apps.orders.admin.source_labels import get_channel_label, get_gateway_label
 from apps.orders.domain.pricing import totals
@@ -29,7 +31,7 @@ from apps.shops.domain.address_formats import format_address
 
 # These times are the time of their event, which the timeline shows.
 _TIMES = frozenset({"cancelled_at", "closed_at"})
-# The maximum number of the customer's other orders to show, latest first.
+# The maximum number of a customer's orders to show, latest first.
 _LATEST = 5
 
 
@@ -156,6 +158,17 @@ def get_product_links(request: HttpRequest, lines: Sequence[LineItem]) -> dict[i
     return {
         line.pk: reverse("admin:catalog_product_change", args=[line.product_id]) for line in lines if line.product_id
     }
+
+
+def get_latest_orders(request: HttpRequest, customer: Customer) -> Context | None:
+    """Return the context of the section on the customer page with the latest orders."""
+    if not has_permission(request, "orders.view_order"):
+        return None
+    rows = Order.objects.filter(customer_id=customer.pk).order_by("-processed_at", "-pk")[:_LATEST]
+    return {"orders": [{"row": row, "total": ", ".join(totals.format_total(row))} for row in rows]}
+
+
+customer_sections.add(CustomerSection("panel/orders/of_customer.html", get_latest_orders))
 
 
 def get_customer_summary(request: HttpRequest, order: Order) -> Context | None:
