@@ -81,6 +81,7 @@ def test_a_new_order_is_paid_by_code_with_the_keyboard(window: BrowserPage, comm
     page.get_by_role("button", name="Add custom item").click()
     page.get_by_label("Title").fill("Vase")
     page.get_by_label("Price per item").fill("40")
+    page.locator("summary", has_text="Pay with gift card").press("Enter")
     field = page.get_by_label("Gift card code")
     field.fill("wrong23456")
     field.press("Enter")

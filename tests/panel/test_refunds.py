@@ -610,7 +610,9 @@ def test_all_money_is_refunded_by_default(cancel_client: Panel, shop: Shop) -> N
 def test_amounts_owed_to_customers_are_shown_until_the_refund(cancel_client: Panel, shop: Shop) -> None:
     order = make_order(shop, financial_status="paid")
     make_order(shop, financial_status="paid")
-    send_form(cancel_client, order, cancel_client.get(CANCEL, order.pk), refund_now="no", named_refund="", step="cancel")
+    send_form(
+        cancel_client, order, cancel_client.get(CANCEL, order.pk), refund_now="no", named_refund="", step="cancel"
+    )
 
     def describe() -> tuple[list[str], bool, bool, bool]:
         listed = cancel_client.get("orders_order_changelist", view="owed").context["cl"].result_list

@@ -15,10 +15,8 @@ def get_column_class(model_admin: Any, name: Any) -> str:
     The class depends on the model field that the column shows or is sorted by. ``numeric_columns`` of the model admin
     names columns with calculated numbers, and ``day_columns`` names columns that show the day of a time.
     """
-    if name in model_admin.day_columns:
-        return DAY
-    if name in model_admin.numeric_columns:
-        return NUMBER
+    if name in (*model_admin.day_columns, *model_admin.numeric_columns):
+        return DAY if name in model_admin.day_columns else NUMBER
     column = getattr(model_admin, name, None) if isinstance(name, str) else name
     if getattr(column, "label", None) or getattr(column, "boolean", False):
         return ""
