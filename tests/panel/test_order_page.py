@@ -147,6 +147,16 @@ def test_a_service_is_asked_to_fulfill_before_anything_is_fulfilled(panel: Panel
     assert (step, buttons) == ("Request fulfillment…", ["Refund…"])
 
 
+def test_a_requested_cancellation_is_answered_first(panel: Panel, shop: Shop) -> None:
+    row = route(service=make_service(factories.make_installation(shop, ()).app))
+    set_status(row, "in_progress", "cancellation_requested")
+
+    step, buttons, menu = get_labels(panel, row.order)
+
+    assert (step, buttons) == ("Accept cancellation…", ["Refund…"])
+    assert "Fulfill items…" in menu
+
+
 def test_staff_are_only_offered_what_they_may_do(admin_client_with: PanelWith) -> None:
     order = build_paid()
 
