@@ -78,7 +78,7 @@ def _get_timeline_events(request: HttpRequest, order: Order) -> list[TimelineEve
     return [(event, f"{describe_event(event)}: {event.subject_label}") for event in rows.defer("payload")[:MAX_EVENTS]]
 
 
-def get_actions(request: HttpRequest, order: Order) -> Iterator[OrderAction]:
+def _get_actions(request: HttpRequest, order: Order) -> Iterator[OrderAction]:
     """Offer the packing slip as a file, except for canceled orders."""
     if has_permission(request, VIEW_SLIPS) and order.cancelled_at is None:
         url = reverse("admin:documents_issueddocument_packing_slip", args=[order.pk])
@@ -89,6 +89,6 @@ def _has_returnable_items(order: Order) -> bool:
     return order.fulfillment_status in {"fulfilled", "partial"}
 
 
-action_sources.add(get_actions)
+action_sources.add(_get_actions)
 order_sections.add(OrderSection("panel/documents/on_order.html", _get_documents, order=70))
 timeline_sources.add(_get_timeline_events)

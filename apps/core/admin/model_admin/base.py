@@ -80,7 +80,7 @@ class PanelAdmin(AuditedAdmin[M]):
         intro: A sentence below the list.
         list_notice_template: A template that is rendered between the controls of a list and its rows.
         numeric_columns: Columns with calculated numbers, which the list aligns like fields with numbers.
-        day_columns: Columns with times, of which the list shows the day. The time is a tooltip.
+        day_columns: Columns with times. The list shows the day, and the time as a tooltip.
         is_in_palette: Whether the search of the command palette finds the rows.
         palette_order: 10 to 40 for models that staff search for most, 90 for records such as jobs and deliveries.
         storefront_path: A function that returns a row's storefront path, if rich text may link to the rows.
