@@ -38,13 +38,13 @@ def create_discount(page: Page, hands: InputCounter) -> None:
     hands.type("mug")
     hands.press("Enter")
     hands.click(page.get_by_role("checkbox", name="Blue mug"))
-    hands.click(page.get_by_label("Minimum amount, in USD"))
+    hands.click(page.get_by_label("Minimum amount (USD)"))
     hands.type("50")
     hands.click(page.get_by_label("Total uses of each code"))
     hands.type("100")
     hands.click(page.get_by_role("checkbox", name="Once per customer"))
     hands.click(page.get_by_role("button", name="Save discount"))
-    expect(page.get_by_text("10 % off selected products, minimum 50.00 USD, once per customer")).to_be_visible()
+    expect(page.get_by_text("10% off selected products, minimum 50.00 USD, once per customer")).to_be_visible()
 
 
 def check_created(shop: Shop) -> None:
@@ -76,7 +76,7 @@ def test_a_discount_takes_a_dozen_clicks(
 
 def test_fields_of_other_types_are_hidden(window: BrowserPage) -> None:
     page = window.go(ADD)
-    percentage, amount = page.get_by_role("textbox", name="Percentage"), page.get_by_label("Amount, in USD", exact=True)
+    percentage, amount = page.get_by_role("textbox", name="Percentage"), page.get_by_label("Amount (USD)", exact=True)
     products = page.get_by_role("textbox", name="Search: Products")
 
     expect(percentage).to_be_visible()
@@ -87,7 +87,7 @@ def test_fields_of_other_types_are_hidden(window: BrowserPage) -> None:
     expect(amount).to_be_visible()
     page.get_by_role("radio", name="Free shipping").check()
     expect(amount).to_be_hidden()
-    expect(page.get_by_label("Maximum shipping price, in USD")).to_be_visible()
+    expect(page.get_by_label("Maximum shipping price (USD)")).to_be_visible()
     expect(page.get_by_role("radio", name="The whole order")).to_be_hidden()
     page.get_by_role("radio", name="Buy X, get Y").check()
     expect(products).to_have_count(2)

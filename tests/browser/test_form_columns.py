@@ -41,11 +41,11 @@ def test_the_consent_of_a_customer_is_beside_or_below(
     page.set_viewport_size({"width": width, "height": 900})
 
     name = page.get_by_label("First name", exact=True).first.evaluate(PLACE)
-    note = page.get_by_label("Note", exact=True).evaluate(PLACE)
+    orders = page.get_by_role("heading", name="Latest orders").evaluate(PLACE)
     consent = page.get_by_label("Email marketing", exact=True).first.evaluate(PLACE)
 
     assert (consent[0] > name[0] + 200) is is_beside
-    assert (consent[1] < note[1]) is is_beside
+    assert (consent[1] < orders[1]) is is_beside
     menu = page.locator("summary", has_text="More")
     menu.press("Enter")
     expect(page.get_by_role("link", name="Merge customers…")).to_be_visible()

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 def test_a_card_is_issued_shown_once_adjusted_and_disabled(window: BrowserPage, committed_shop: Shop) -> None:
     page = window.go("gift_cards_giftcard_changelist")
-    page.get_by_role("link", name="Add gift card").last.click()
+    page.get_by_role("link", name="Issue gift card").last.click()
     page.get_by_label("Value (USD)").fill("50")
     page.get_by_role("button", name="Issue gift card").click()
     expect(page.get_by_text("Copy or print the code now.")).to_be_visible()
@@ -81,6 +81,7 @@ def test_a_new_order_is_paid_by_code_with_the_keyboard(window: BrowserPage, comm
     page.get_by_role("button", name="Add custom item").click()
     page.get_by_label("Title").fill("Vase")
     page.get_by_label("Price per item").fill("40")
+    page.locator("summary", has_text="Pay with gift card").press("Enter")
     field = page.get_by_label("Gift card code")
     field.fill("wrong23456")
     field.press("Enter")

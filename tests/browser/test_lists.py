@@ -104,7 +104,7 @@ def test_numbers_dates_and_email_addresses_are_on_one_line(
         const text = document.createRange();
         text.selectNodeContents(cell);
         return [cell.textContent, text.getClientRects().length];
-    }).filter(([text]) => /@|\\d{4}, /.test(text))""")
+    }).filter(([text]) => /@|\\d{4}$/.test(text))""")
     spent = page.locator("#result_list :is(th, td):is(.column-spent, .field-spent)")
 
     assert len(heights) >= 4
@@ -144,7 +144,7 @@ def test_selecting_text_or_a_checkbox_does_not_open_the_row(window: BrowserPage,
     # Next to the checkbox, a click also selects the row.
     page.locator("td.action-checkbox").click(position={"x": 3, "y": 3})
 
-    assert ":" in selected
+    assert selected.strip()
     expect(page.get_by_label("Select record")).to_be_checked()
     expect(page).to_have_url(re.compile(r"/orders/order/$"))
 

@@ -86,3 +86,17 @@ def test_more_rows_need_no_more_queries(admin_client_with: PanelWith, customer: 
         read_page(panel, customer)
 
     assert len(many) == len(few)
+
+
+def test_the_latest_five_orders_are_shown_with_total_and_status(
+    admin_client_with: PanelWith, customer: Customer
+) -> None:
+    for _number in range(6):
+        make_order(customer={"id": customer.pk}, financial_status="paid")
+
+    page = admin_client_with("customers", "orders").get(PAGE, customer.pk)
+    (section,) = [part for template, part in page.context["sections"] if "orders" in part]
+
+    assert [str(order["row"]) for order in section["orders"]] == ["#1006", "#1005", "#1004", "#1003", "#1002"]
+    assert {order["total"] for order in section["orders"]} == {"20.00 USD"}
+    assert admin_client_with("customers").get(PAGE, customer.pk).context["sections"] == []

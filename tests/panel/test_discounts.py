@@ -95,7 +95,7 @@ def test_a_discount_and_its_code_are_created_in_one_form(panel: Panel) -> None:
     assert rule.ends_at == datetime(2040, 1, 31, 18, tzinfo=panel.shop.tzinfo)
     assert abs(rule.starts_at - timezone.now()) < timedelta(minutes=5)
     page = panel.get(CHANGE, rule.pk).content.decode()
-    assert "12.5 % off the whole order, minimum 50.00 USD, once per customer" in page
+    assert "12.5% off the whole order, minimum 50.00 USD, once per customer" in page
     assert "Discount created" in page
     assert Event.objects.filter(actor=f"staff:{panel.user.pk}", topic="price_rules/create").exists()
 
@@ -329,7 +329,7 @@ def test_terms_of_apps_that_the_form_does_not_have_stay(panel: Panel) -> None:
         "-100", target_type="shipping_line", target_selection="entitled", entitled_country_ids=[country]
     )
     page = panel.get(CHANGE, rule.pk).content.decode()
-    assert "An app set up this discount: 50 % off shipping, to selected countries." in page
+    assert "An app set up this discount: 50% off shipping, to selected countries." in page
 
     for row in (rule, countries):
         assert submit(panel, row, title="Renamed").status_code == 302

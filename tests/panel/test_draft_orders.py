@@ -427,3 +427,15 @@ def test_the_timeline_of_a_completed_draft_links_to_the_order(panel: Panel, admi
     without_orders = admin_client_with("draft_orders")
     timeline = without_orders.get(CHANGE, draft.pk).content.decode().partition('id="timeline"')[2]
     assert f"<ins>{draft.order.name}</ins>" in timeline
+
+
+def test_the_list_links_to_the_next_step(panel: Panel) -> None:
+    complete(make_draft_order())
+    sent, draft = make_draft_order(), make_draft_order()
+    DraftOrder.objects.filter(pk=sent.pk).update(status="invoice_sent", invoice_sent_at=timezone.now())
+
+    page = panel.get(LIST, view="all").content.decode()
+
+    assert f'<a href="{draft.pk}/invoice/">Send invoice</a>' in page
+    assert f'<a href="{sent.pk}/change/#create-paid">Create order</a>' in page
+    assert page.count('class="field-next_step"') == 3

@@ -134,7 +134,7 @@ def test_import_rows_name_fields_and_values_as_the_reader_does(shop: Shop) -> No
         "Titel für Suchmaschinen": "Hats",
         "Status": "Aktiv",
         "Vertriebskanäle": "Onlineshop",
-        "Veröffentlicht am": "25. Nov 2026, 14:33",
+        "Veröffentlicht am": "25. Nov. 2026, 14:33",
         "Red: Gewicht in Gramm": "1.250",
         "Red: Gewicht": "1,25",
         "Red: Wenn ausverkauft": "Nicht mehr verkaufen, wenn nichts auf Lager ist",

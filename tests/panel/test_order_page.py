@@ -26,6 +26,7 @@ pytestmark = pytest.mark.usefixtures("in_shop")
 
 PAGE = "orders_order_change"
 CARD, PAID = "Pay with gift card…", "Mark 20.00 USD as paid"
+SLIP = "Packing slip (PDF)"
 SALE = {"kind": "sale", "amount": Decimal("20.00")}
 
 
@@ -103,7 +104,8 @@ def get_labels(panel: Panel, order: Order) -> tuple[str, list[str], list[str]]:
     menu_labels = [str(action.label) for action in menu]
     assert menu_labels[-1] == "Delete…"
     assert {"View status page", "Edit…"} <= set(menu_labels)
-    rare = [label for label in menu_labels if label not in {"View status page", "Edit…", "Delete…"}]
+    assert (SLIP in menu_labels) is (order.cancelled_at is None)
+    rare = [label for label in menu_labels if label not in {SLIP, "View status page", "Edit…", "Delete…"}]
     return str(step.label) if step else "", [str(action.label) for action in buttons], rare
 
 
@@ -118,9 +120,9 @@ def get_labels(panel: Panel, order: Order) -> tuple[str, list[str], list[str]]:
         (build_partly_fulfilled, "Fulfill items…", ["Refund…"], ["Close order"]),
         (build_fulfilled, "Close order", ["Refund…"], []),
         (build_fulfilled_and_unpaid, PAID, [], [CARD, "Return items…", "Close order"]),
-        (build_fulfilled_and_owed, "Refund balance…", [], ["Close order"]),
+        (build_fulfilled_and_owed, "Refund 10.00 USD…", [], ["Close order"]),
         (build_canceled, "", [], []),
-        (build_canceled_and_owed, "Refund balance…", [], []),
+        (build_canceled_and_owed, "Refund 20.00 USD…", [], []),
         (build_closed, "", ["Refund…"], ["Reopen order"]),
         (
             build_closed_and_unpaid,
@@ -145,13 +147,23 @@ def test_a_service_is_asked_to_fulfill_before_anything_is_fulfilled(panel: Panel
     assert (step, buttons) == ("Request fulfillment…", ["Refund…"])
 
 
+def test_a_requested_cancellation_is_answered_first(panel: Panel, shop: Shop) -> None:
+    row = route(service=make_service(factories.make_installation(shop, ()).app))
+    set_status(row, "in_progress", "cancellation_requested")
+
+    step, buttons, menu = get_labels(panel, row.order)
+
+    assert (step, buttons) == ("Accept cancellation…", ["Refund…"])
+    assert "Fulfill items…" in menu
+
+
 def test_staff_are_only_offered_what_they_may_do(admin_client_with: PanelWith) -> None:
     order = build_paid()
 
     context = admin_client_with("orders").get(PAGE, order.pk).context
 
     assert (context["next_step"], context["buttons"]) == (None, [])
-    assert [action.label for action in context["menu"]] == ["View status page"]
+    assert [action.label for action in context["menu"]] == [SLIP, "View status page"]
 
 
 def test_the_next_step_is_the_first_link_of_the_page(panel: Panel) -> None:

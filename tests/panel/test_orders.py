@@ -1,3 +1,5 @@
+import re
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
@@ -69,6 +71,17 @@ def test_the_list_has_views_and_finds_orders(order_client: Panel, order: Order, 
     words = {"1002": ["#1002"], "#1002": ["#1002"], "lindq": ["#1001"], "anna@example.com": ["#1001"], "nobody": []}
     assert {word: names(q=word) for word in words} == words
     assert names() == ["#1001"]
+
+
+def test_the_list_shows_days_and_hides_the_status_that_all_rows_share(order_client: Panel, shop: Shop) -> None:
+    Order.objects.filter(pk=make_order(shop).pk).update(processed_at=datetime(2026, 11, 25, 12, 30, tzinfo=UTC))
+
+    pages = [order_client.get("orders_order_changelist", **query) for query in ({}, {"view": "all"}, {"q": "#1001"})]
+
+    assert ["field-state" in page.content.decode() for page in pages] == [False, True, True]
+    cell = re.search(r'field-processed_at[^>]* title="([^"]*)">([^<]*)<', pages[0].content.decode())
+    assert cell
+    assert (cell[2], cell[1][:13]) == ("25 Nov 2026", "25 Nov 2026, ")
 
 
 def test_the_page_tells_the_story_and_escapes_it(order_client: Panel, order: Order) -> None:

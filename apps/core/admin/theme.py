@@ -28,6 +28,7 @@ from unfold.templatetags import unfold as unfold_tags
 from unfold.templatetags import unfold_list
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from apps.core.admin.lists.column_classes import DAY
 from apps.core.money import format_plain
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ unfold_list.TABLE_ACTION_CELL_CLASSES[:] = ["action-checkbox"]
 _LABELED_CELL = re.compile(
     r'<td class="[^"]*"(?=>(?!<a href="[^"]*" class="bo-to"|\s*<span class="bo-badge(?![^"]*bo-flag)))'
 )
+# The day and the time in a cell.
+_TIME = re.compile(r">([^<>]*), (\d\d:\d\d)</t")
 _render_cells = unfold_list.items_for_result
 _build_headers = unfold_list.result_headers
 
@@ -108,6 +111,8 @@ def _render_labeled_cells(change_list: Any, row: Model, form: object) -> Iterato
     columns = zip(change_list.phone_labels, change_list.column_classes, strict=True)
     for (label, column_class), cell in zip(columns, _render_cells(change_list, row, form), strict=False):
         text = cell.replace('class="', f'class="{column_class} ', 1) if column_class else cell
+        if column_class == DAY:
+            text = _TIME.sub(r' title="\1, \2">\1</t', text)
         start = _LABELED_CELL.match(text) if label else None
         yield mark_safe(f'{start[0]} data-label="{label}"{text[start.end() :]}' if start else text)  # noqa: S308 - the label is escaped
 

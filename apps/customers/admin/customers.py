@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import QuerySet
+from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -46,7 +47,7 @@ from apps.customers.admin.changelist_search import (
     get_first_matches,
     scan_list,
 )
-from apps.customers.admin.extension_points import get_customer_links
+from apps.customers.admin.extension_points import get_customer_links, get_customer_sections
 from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
 from apps.customers.admin.similar_names import suggest_names
@@ -54,6 +55,7 @@ from apps.customers.domain import accounts, customers, erasure, merge, merge_rul
 from apps.customers.domain.lookup import get_merged_ids
 from apps.customers.models import NEVER_ORDERED, Customer
 from apps.metafields.admin.inline import MetafieldInline
+from apps.shops.domain.address_formats import format_address
 
 VIEW, CHANGE, DELETE = (f"customers.{verb}_customer" for verb in ("view", "change", "delete"))
 HAS_ORDERS_MESSAGE = gettext_noop(
@@ -91,6 +93,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     list_display = ("name", "address", "account", "orders_count", "spent", "last_order", "since")
     optional_columns = ("telephone", "newsletter", "tagged", "proven")
     mobile_hide_labels = ("address",)
+    day_columns = ("last_order", "since")
     list_display_links = ("name",)
     list_filter = (
         "state",
@@ -186,6 +189,9 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         if (customer := context.get("original")) is not None:
             context["spent"] = f"{self.spent(customer)} {get_current_shop().currency}"
             context["links"] = get_customer_links(request, customer)
+            context["sections"] = get_customer_sections(request, customer)
+            address = customer.default_address
+            context["address"] = format_address(model_to_dict(address)) if address else []
         return super().render_change_form(request, context, *args, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Customer, form: CustomerForm, change: bool) -> None:

@@ -1,5 +1,6 @@
-"""Links that other apps add to the menu *More* of the customer page."""
+"""Extension points of the customer page: links in the menu *More*, and sections below the form's main fields."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -8,6 +9,7 @@ from django.urls import reverse
 from django_stubs_ext import StrOrPromise
 
 from apps.core.admin.permissions import has_permission
+from apps.core.admin.staff_request import Context
 from apps.core.registry import Registry
 from apps.customers.models import Customer
 
@@ -22,6 +24,25 @@ class CustomerLink:
 
 
 customer_links = Registry[str, CustomerLink]("links of the customer page", get_key=attrgetter("url_name"))
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerSection:
+    """A section of the customer page. The template receives the result of ``get_values`` as ``part``.
+
+    None hides the section.
+    """
+
+    template: str
+    get_values: Callable[[HttpRequest, Customer], Context | None]
+
+
+customer_sections = Registry[str, CustomerSection]("sections of the customer page", get_key=attrgetter("template"))
+
+
+def get_customer_sections(request: HttpRequest, customer: Customer) -> list[tuple[str, Context]]:
+    sections = ((section.template, section.get_values(request, customer)) for section in customer_sections.values())
+    return [(template, values) for template, values in sections if values is not None]
 
 
 def get_customer_links(request: HttpRequest, customer: Customer) -> list[tuple[StrOrPromise, str]]:

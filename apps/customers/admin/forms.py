@@ -1,3 +1,5 @@
+from typing import ClassVar
+
 from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -27,6 +29,7 @@ class CustomerForm(PanelForm[Customer]):
     class Meta:
         model = Customer
         fields = EDITABLE_FIELDS
+        labels: ClassVar = {"verified_email": gettext_lazy("Email verified")}
 
     def prepare(self) -> None:
         for name, column in CHANNELS.items():

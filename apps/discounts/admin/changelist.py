@@ -57,6 +57,7 @@ class DiscountList(ShopOwnedAdmin[PriceRule]):
     list_display = ("name", "codes_label", "terms", "state_label", "uses_label", "amount_given", "starts", "ends")
     mobile_hide_labels = ("codes_label", "terms")
     numeric_columns = ("uses_label", "amount_given")
+    day_columns = ("starts", "ends")
     list_display_links = ("name",)
     list_filter = (ViewFilter, StartFilter)
     list_filter_submit = True

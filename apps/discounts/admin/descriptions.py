@@ -20,7 +20,7 @@ def describe_terms(rule: PriceRule) -> str:
 
 
 def format_percentage(number: Decimal) -> str:
-    return _("{number} %").format(number=formats.format_plain_number(format_plain(number)))
+    return _("{number}%").format(number=formats.format_plain_number(format_plain(number)))
 
 
 def format_money(amount: Decimal) -> str:

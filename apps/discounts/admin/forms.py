@@ -133,7 +133,7 @@ class DiscountForm(StyledForm):
         currency = get_current_shop().currency
         for field in self.fields.values():
             if isinstance(field, MoneyField):
-                field.label = _("{what}, in {currency}").format(what=field.label, currency=currency)
+                field.label = _("{what} ({currency})").format(what=field.label, currency=currency)
 
     def clean(self) -> Attrs:
         values: Attrs = super().clean() or self.cleaned_data

@@ -1,8 +1,10 @@
 """The section of the order page with the order's documents, and their events in the timeline."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
@@ -16,8 +18,10 @@ from apps.documents.domain.snapshots import serialize_amounts
 from apps.documents.models import IssuedDocument, Kind
 from apps.orders.admin.extension_points import (
     MAX_EVENTS,
+    OrderAction,
     OrderSection,
     TimelineEvent,
+    action_sources,
     order_sections,
     timeline_sources,
 )
@@ -45,8 +49,7 @@ def _get_documents(request: HttpRequest, order: Order) -> Context | None:
         "may_cancel": may_issue and not has_credit_notes,
         "may_invoice": may_issue and invoice is None and not get_objection(order),
         "refunds": refunds,
-        "may_view_slips": has_permission(request, VIEW_SLIPS),
-        "has_returnable_items": order.fulfillment_status in {"fulfilled", "partial"},
+        "may_print_return_slip": has_permission(request, VIEW_SLIPS) and _has_returnable_items(order),
     }
 
 
@@ -75,5 +78,17 @@ def _get_timeline_events(request: HttpRequest, order: Order) -> list[TimelineEve
     return [(event, f"{describe_event(event)}: {event.subject_label}") for event in rows.defer("payload")[:MAX_EVENTS]]
 
 
+def _get_actions(request: HttpRequest, order: Order) -> Iterator[OrderAction]:
+    """Offer the packing slip as a file, except for canceled orders."""
+    if has_permission(request, VIEW_SLIPS) and order.cancelled_at is None:
+        url = reverse("admin:documents_issueddocument_packing_slip", args=[order.pk])
+        yield OrderAction(_("Packing slip (PDF)"), url, order=55, in_new_window=True)
+
+
+def _has_returnable_items(order: Order) -> bool:
+    return order.fulfillment_status in {"fulfilled", "partial"}
+
+
+action_sources.add(_get_actions)
 order_sections.add(OrderSection("panel/documents/on_order.html", _get_documents, order=70))
 timeline_sources.add(_get_timeline_events)

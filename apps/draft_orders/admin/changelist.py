@@ -2,6 +2,8 @@ from collections.abc import Sequence
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
@@ -9,12 +11,14 @@ from apps.core.admin.lists.filters import Choices, Screen, ViewsFilter
 from apps.core.admin.lists.search import get_result_limit
 from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.permissions import has_permission
 from apps.core.admin.theme import display
 from apps.core.db.lookups import in_materialized
 from apps.core.i18n import formats
 from apps.draft_orders.models import DraftOrder
 from apps.orders.admin.search import find_customers
 
+CHANGE = "draft_orders.change_draftorder"
 Status = DraftOrder.Status
 
 
@@ -46,9 +50,10 @@ class TotalFilter(AmountsFilter):
 
 
 class DraftOrderList(ShopOwnedAdmin[DraftOrder]):
-    list_display = ("name", "updated_at", "buyer", "total", "state", "tags")
-    mobile_hide_labels = ("buyer", "tags")
+    list_display = ("name", "updated_at", "buyer", "total", "state", "tags", "next_step")
+    mobile_hide_labels = ("buyer", "tags", "next_step")
     numeric_columns = ("total",)
+    day_columns = ("updated_at",)
     list_display_links = ("name",)
     list_filter = (ViewFilter, UpdatedFilter, TotalFilter)
     list_filter_submit = True
@@ -74,6 +79,21 @@ class DraftOrderList(ShopOwnedAdmin[DraftOrder]):
     )
     def state(self, draft: DraftOrder) -> tuple[str, str]:
         return draft.status, draft.get_status_display()
+
+    @display(description=gettext_lazy("Next step"), empty_value="–")
+    def next_step(self, draft: DraftOrder) -> SafeString | None:
+        """Return a link to the next step: send the invoice, or create the order."""
+        # Relative paths make the page smaller, because every row has this link.
+        if draft.is_completed:
+            return None
+        if draft.invoice_sent_at is not None:
+            label, path = _("Create order"), f"{draft.pk}/change/#create-paid"
+        else:
+            label, path = _("Send invoice"), f"{draft.pk}/invoice/"
+        return format_html('<span class="bo"><a href="{}">{}</a></span>', path, label)
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        return self.list_display if has_permission(request, CHANGE) else self.list_display[:-1]
 
     def palette_details(self, instance: DraftOrder) -> Sequence[str]:
         return self.buyer(instance), self.total(instance), instance.get_status_display()

@@ -205,6 +205,7 @@ class DraftOrderAdmin(DraftOrderList):
             "original": draft,
             "stored_total": format_amount(draft, draft.total_price),
             "order_url": order_url,
+            "buyer": self.buyer(draft),
             "timeline": get_timeline(draft, order_url=order_url if may_open else ""),
             "may_add": has_permission(request, ADD),
             "may_delete": self.has_delete_permission(request, draft),

@@ -95,7 +95,6 @@ ACTIONS: dict[Action, FulfillmentAction] = {
         gettext_lazy("Request rejected."),
         RejectForm,
         _run(requests.reject_request, message="message", reason="reason"),
-        "danger",
     ),
     Action.REQUEST_CANCELLATION: FulfillmentAction(
         gettext_lazy("Request cancellation…"),
@@ -125,7 +124,6 @@ ACTIONS: dict[Action, FulfillmentAction] = {
         gettext_lazy("Cancellation rejected."),
         MessageForm,
         _run(requests.reject_cancellation, message="message"),
-        "danger",
     ),
     Action.CANCEL: FulfillmentAction(
         gettext_lazy("Cancel fulfillment order…"),

@@ -91,14 +91,14 @@ def get_urgency(row: FulfillmentOrder, now: datetime) -> tuple[str, str]:
     if not row.is_unfinished:
         return "", ""
     if row.fulfill_by is not None and row.fulfill_by < now:
-        return "danger", _("Late by {time}").format(time=_format_duration(now - row.fulfill_by))
+        return "danger", _("Late by {time}").format(time=format_duration(now - row.fulfill_by))
     since = row.fulfill_at or row.created_at
     if row.fulfill_by is None and row.status != Status.SCHEDULED and now - since >= timedelta(days=1):
-        return "warning", _("{time} old").format(time=_format_duration(now - since))
+        return "warning", _("{time} old").format(time=format_duration(now - since))
     return "", ""
 
 
-def _format_duration(duration: timedelta) -> str:
+def format_duration(duration: timedelta) -> str:
     if duration.days:
         return ngettext("{count} day", "{count} days", duration.days).format(count=duration.days)
     hours = duration.seconds // 3600

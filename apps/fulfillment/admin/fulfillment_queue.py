@@ -31,6 +31,7 @@ from apps.core.i18n import formats
 from apps.core.i18n.formats import lowercase_label
 from apps.fulfillment.admin.actions import ACTIONS
 from apps.fulfillment.admin.filters import (
+    PENDING_REQUEST_STATUSES,
     DeliveryFilter,
     LocationFilter,
     RequestFilter,
@@ -47,6 +48,7 @@ from apps.fulfillment.admin.fulfillment_order_cards import (
     REQUEST_STATUS_COLORS,
     STATUS_COLORS,
     can_fulfill,
+    format_duration,
     get_urgency,
     load_cards,
 )
@@ -103,9 +105,9 @@ class FulfillmentOrderAdmin(
         "items",
         "destination",
         "state",
-        "request_state",
         "next_step",
     )
+    optional_columns = ("request_state",)
     mobile_hide_labels = ("location_name", "items", "next_step")
     list_display_links = ("order_name",)
     list_filter = (ViewFilter, DeliveryFilter, LocationFilter, ServiceFilter, StatusFilter, RequestFilter)
@@ -155,11 +157,16 @@ class FulfillmentOrderAdmin(
     location_name = attribute_column("assigned_location.name", gettext_lazy("From"))
     items = attribute_column("told_items", gettext_lazy("Items"))
 
-    @display(description=gettext_lazy("Due"), label={"danger": "danger", "warning": "warning", "": "default"})
+    @display(description=gettext_lazy("Age"), label={"danger": "danger", "warning": "warning", "": "default"})
     def due_at(self, row: FulfillmentOrderRow) -> tuple[str, str]:
-        """Return the urgency, or the due date if the fulfillment order is not urgent."""
-        kind, text = get_urgency(row, timezone.now())
-        return (kind, text) if text else ("", formats.format_date(row.due, "j M, H:i"))
+        """Return how long the items have been waiting, or the deadline if there is one."""
+        now = timezone.now()
+        kind, text = get_urgency(row, now)
+        if kind == "danger":
+            return kind, text
+        if row.is_unfinished and (row.fulfill_by or row.due > now):
+            return "", _("Due {time}").format(time=formats.format_date(row.due, "j M, H:i"))
+        return kind, format_duration(now - row.due) if row.is_unfinished else formats.format_date(row.due, "j M, H:i")
 
     @display(description=gettext_lazy("To"))
     def destination(self, row: FulfillmentOrder) -> str:
@@ -171,8 +178,11 @@ class FulfillmentOrderAdmin(
         place = ", ".join(filter(None, (name, address.get("city"), country)))
         return ": ".join(filter(None, (method, place))) or "–"
 
-    @display(description=gettext_lazy("Status"), label=STATUS_COLORS)
+    @display(description=gettext_lazy("Status"), label=REQUEST_STATUS_COLORS | STATUS_COLORS)
     def state(self, row: FulfillmentOrder) -> tuple[str, str]:
+        """Return the request that has to be answered, or the status."""
+        if row.request_status in PENDING_REQUEST_STATUSES:
+            return row.request_status, row.get_request_status_display()
         return row.status, row.get_status_display()
 
     @display(description=gettext_lazy("Request"), label=REQUEST_STATUS_COLORS)

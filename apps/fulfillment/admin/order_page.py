@@ -1,6 +1,6 @@
 """The fulfillment section of the order page, and the timeline sentences for fulfillment events."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -140,7 +140,7 @@ def _get_details(event: Event, names: _Names) -> dict[str, str]:
         "before": before or _("another location"),
         "reason": f": {FulfillmentHold.Reason(reason).label}" if reason in FulfillmentHold.Reason.values else "",
         "split_off": _(" into fulfillment order no. {number}").format(number=other) if other else "",
-        "message": f": “{message}”" if message else "",
+        "message": f": {_('“{text}”').format(text=message)}" if message else "",
         "fulfill_at": _format_moment(before_and_after("fulfill_at")[1]),
         "fulfill_by": _format_moment(before_and_after("fulfill_by")[1]),
     }
@@ -200,6 +200,8 @@ def _get_fulfillment_order_context(request: HttpRequest, order: Order) -> Contex
         ],
         "is_awaiting_routing": not blocks and any(line.fulfillable_quantity for line in get_line_items(order)),
         "may_change": may_change,
+        # The button at the top of the page fulfills the items of a single location.
+        "has_several_locations": sum(block.is_fulfillable for block in blocks) > 1,
     }
 
 
@@ -211,7 +213,7 @@ def _get_fulfillment_context(request: HttpRequest, order: Order) -> Context | No
 
 
 def get_actions(request: HttpRequest, order: Order) -> Iterator[OrderAction]:
-    """Offer to fulfill items, or if none can be fulfilled now, what has to be done before that."""
+    """Offer to answer a request and to fulfill items, or if none can be fulfilled now, what has to be done before."""
     if not has_permission(request, CHANGE):
         return
     is_open = order.status == Order.Status.OPEN
@@ -220,16 +222,29 @@ def get_actions(request: HttpRequest, order: Order) -> Iterator[OrderAction]:
     )
     rows = FulfillmentOrder.rows().filter(has_remaining_items, order=order).select_related("assigned_location")
     fulfillment_orders = list(rows.order_by("pk"))
+    answer = _find_action(fulfillment_orders, (Action.ACCEPT_CANCELLATION_REQUEST,), position=5, is_step=is_open)
+    if answer is not None:
+        yield answer
     if any(can_fulfill(row) for row in fulfillment_orders):
         url = reverse("admin:fulfillment_fulfillmentorder_fulfill", args=[order.pk])
-        yield OrderAction(_("Fulfill items…"), url, order=20, is_step=is_open, is_button=True)
+        yield OrderAction(_("Fulfill items…"), url, order=20, is_step=is_open, is_button=answer is None)
         return
-    for action in (Action.RELEASE_HOLD, Action.REQUEST_FULFILLMENT):
-        row = next((row for row in fulfillment_orders if action in get_possible_actions(row)), None)
-        if row is not None:
-            url = reverse("admin:fulfillment_fulfillmentorder_act", args=[row.pk, action.value])
-            yield OrderAction(ACTIONS[action].label, url, order=20, is_step=is_open, is_button=True)
-            return
+    preparations = (Action.RELEASE_HOLD, Action.REQUEST_FULFILLMENT)
+    if preparation := _find_action(fulfillment_orders, preparations, position=20, is_step=is_open):
+        yield preparation
+
+
+def _find_action(
+    rows: Iterable[FulfillmentOrder], actions: Iterable[Action], *, position: int, is_step: bool
+) -> OrderAction | None:
+    """Return the first of the actions that a fulfillment order allows now, as a button."""
+    possible = [(row, set(get_possible_actions(row))) for row in rows]
+    for action in actions:
+        for row, allowed in possible:
+            if action in allowed:
+                url = reverse("admin:fulfillment_fulfillmentorder_act", args=[row.pk, action.value])
+                return OrderAction(ACTIONS[action].label, url, order=position, is_step=is_step, is_button=True)
+    return None
 
 
 action_sources.add(get_actions)

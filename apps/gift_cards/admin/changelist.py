@@ -47,6 +47,7 @@ class BalanceFilter(AmountsFilter):
 class GiftCardList(GiftCardColumns, ShopOwnedAdmin[GiftCard]):
     list_display = ("masked_code", "state_label", "holder", "balance_label", "value_label", "expires", "created")
     numeric_columns = ("balance_label", "value_label")
+    day_columns = ("created",)
     mobile_hide_labels = ("holder",)
     list_display_links = ("masked_code",)
     list_filter = (ViewFilter, CreatedFilter, BalanceFilter)

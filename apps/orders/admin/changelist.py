@@ -146,7 +146,8 @@ class CustomerOrdersInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[Order, Cus
 
 class OrderList(ShopOwnedAdmin[Order]):
     list_display = ("name", "processed_at", "buyer", "total", "payment", "sending", "state", "tags")
-    optional_columns = ("mail", "telephone", "town", "channel")
+    optional_columns = ("mail", "telephone", "town", "channel", "state")
+    day_columns = ("processed_at",)
     mobile_hide_labels = ("buyer", "tags")
     list_display_links = ("name",)
     list_filter = (
@@ -166,6 +167,11 @@ class OrderList(ShopOwnedAdmin[Order]):
     ordering = ("-id",)
     sortable_by = ("processed_at", "total")
     actions = ("close_orders",)
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        """Return the columns without the status in the default view, where all orders are open."""
+        view = request.GET.get("view", "all" if request.GET.get("q") else ViewFilter.default_view)
+        return tuple(name for name in self.list_display if name != "state" or view != ViewFilter.default_view)
 
     @display(description=gettext_lazy("Customer"))
     def buyer(self, order: Order) -> str:

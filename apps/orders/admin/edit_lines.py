@@ -84,7 +84,7 @@ class LinesForm(forms.Form):
             label, least, most, line.current_quantity, too_few=message if least else ""
         )
         if get_max_discount(line):
-            label = _("Discount on {product}, in {currency}").format(product=line.name, currency=self.order.currency)
+            label = _("Discount on {product} ({currency})").format(product=line.name, currency=self.order.currency)
             self.fields[f"discount-{line.pk}"] = MoneyField(currency=self.order.currency, label=label, required=False)
 
     def _variants(self, data: QueryDict | None) -> list[Variant]:

@@ -145,7 +145,7 @@ class CancelForm(forms.Form):
             widget = forms.TextInput(attrs={**_INPUT, "inputmode": "decimal", "autocomplete": "off"})
             currency, amount = next(iter(self.refundable.items()))
             self.fields["refund_now"] = forms.ChoiceField(
-                choices=[("yes", _("Refund now to the original payments")), ("no", _("Refund later"))],
+                choices=[("yes", _("Refund now to the original payment method")), ("no", _("Refund later"))],
                 initial="yes",
                 widget=forms.RadioSelect,
                 label=_("Refund"),
@@ -185,6 +185,13 @@ class CancelForm(forms.Form):
         return get_text_list(
             [formats.format_money(amount, currency) for currency, amount in self.refundable.items()], _("and")
         )
+
+    @property
+    def button_refund(self) -> str:
+        """Return the refund that the page's button names, or an empty string if the amount is unknown."""
+        if self.is_bound:
+            return self.refund_text if self.is_valid() else ""
+        return next((formats.format_money(amount, code) for code, amount in self.refundable.items()), "")
 
     @property
     def refund_text(self) -> str:

@@ -156,8 +156,9 @@ class OrderAdmin(OrderList):
     def cancel_view(self, request: HttpRequest, order: Order) -> HttpResponse:
         form = CancelForm(order, get_post_data(request), may_refund=has_permission(request, REFUND_PERMISSION))
         is_valid = request.method == "POST" and form.is_valid()
-        # If money is refunded, the review page must be confirmed first.
-        if is_valid and (not form.refund_text or request.POST.get("step") == "cancel"):
+        # The button names the refund. If the user entered another amount, the review page must be confirmed first.
+        is_named = is_valid and request.POST.get("named_refund", form.refund_text) == form.refund_text
+        if is_named and (not form.refund_text or request.POST.get("step") == "cancel"):
             options = {name: form.cleaned_data[name] for name in ("reason", "restock", "notify")}
             message = _("Order {order} was canceled.")
             if form.refund_text:
@@ -174,7 +175,7 @@ class OrderAdmin(OrderList):
             _("Cancel order {order}").format(order=order),
             original=order,
             form=form,
-            looking=is_valid and request.POST.get("step") == "look",
+            looking=is_valid and request.POST.get("step") != "edit",
             **get_order_context(order),
         )
 

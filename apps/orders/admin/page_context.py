@@ -19,14 +19,19 @@ from apps.core.events.timelines import describe_event
 from apps.core.i18n import formats
 from apps.core.tenancy.actor_names import get_actor_names
 from apps.core.tenancy.scope import get_current_shop
+from apps.customers.admin.extension_points import CustomerSection, customer_sections
+from apps.customers.models import Customer
 from apps.orders.admin.extension_points import MAX_EVENTS, TimelineEvent
+from apps.orders.admin.source_labels import get_channel_label, get_gateway_label
 from apps.orders.domain.pricing import totals
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions
 from apps.orders.domain.statuses import get_status_page_url
 from apps.orders.models import Comment, LineItem, Order
 from apps.shops.domain.address_formats import format_address
 
-# The maximum number of the customer's other orders to show, latest first.
+# These times are the time of their event, which the timeline shows.
+_TIMES = frozenset({"cancelled_at", "closed_at"})
+# The maximum number of a customer's orders to show, latest first.
 _LATEST = 5
 
 
@@ -61,7 +66,12 @@ def get_order_context(order: Order) -> Context:
         "shipping": [{"row": row, "price": money(row.net_price)} for row in shipping],
         "sums": _sums(order),
         "transactions": [
-            {"row": row, "amount": formats.format_money(row.amount, row.currency)} for row in transactions
+            {
+                "row": row,
+                "amount": formats.format_money(row.amount, row.currency),
+                "gateway": get_gateway_label(row.gateway),
+            }
+            for row in transactions
         ],
         "has_authorization": any(row.unsettled for row in transactions),
         "capturable": order.outstanding > 0 and any(row.unsettled for row in transactions),
@@ -69,6 +79,7 @@ def get_order_context(order: Order) -> Context:
         "outstanding": money(order.outstanding),
         "refund_due": money(-order.outstanding) if order.outstanding < 0 else "",
         "total": totals.format_total(order),
+        "channel": get_channel_label(order.source_name),
         "is_settled": order.outstanding == 0 and not any(line.fulfillable_quantity for line in lines),
         "cancellable": order.cancelled_at is None and not any(line.fulfilled_quantity for line in lines),
         "addresses": _addresses(order),
@@ -114,7 +125,7 @@ def describe_timeline(
             act.lead.created_at,
             names[act.lead.actor],
             texts[act.lead.pk],
-            changes=describe_changes(act.lead, links),
+            changes=describe_changes(act.lead, links, omit=_TIMES),
             others=[texts[event.pk] for event in act.others],
         )
         for act in join_events(event for event, _text in entries)
@@ -147,6 +158,17 @@ def get_product_links(request: HttpRequest, lines: Sequence[LineItem]) -> dict[i
     return {
         line.pk: reverse("admin:catalog_product_change", args=[line.product_id]) for line in lines if line.product_id
     }
+
+
+def get_latest_orders(request: HttpRequest, customer: Customer) -> Context | None:
+    """Return the context of the section on the customer page with the latest orders."""
+    if not has_permission(request, "orders.view_order"):
+        return None
+    rows = Order.objects.filter(customer_id=customer.pk).order_by("-processed_at", "-pk")[:_LATEST]
+    return {"orders": [{"row": row, "total": ", ".join(totals.format_total(row))} for row in rows]}
+
+
+customer_sections.add(CustomerSection("panel/orders/of_customer.html", get_latest_orders))
 
 
 def get_customer_summary(request: HttpRequest, order: Order) -> Context | None:

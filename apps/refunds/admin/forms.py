@@ -18,6 +18,7 @@ from apps.core.i18n import formats
 from apps.core.money import ZERO, round_money
 from apps.core.types import Errors
 from apps.inventory.models import Location
+from apps.orders.admin.source_labels import get_gateway_label
 from apps.orders.models import Transaction
 from apps.refunds.admin import duty_fields
 from apps.refunds.admin.duty_fields import DutyRow
@@ -76,6 +77,10 @@ class PaymentRow:
     is_manual: forms.BoundField
     maximum: str
     note: str
+
+    @property
+    def gateway(self) -> str:
+        return get_gateway_label(self.balance.payment.gateway)
 
 
 def _describe_gateway(payment: Transaction) -> str:

@@ -14,6 +14,7 @@ from apps.core.i18n import formats
 from apps.core.money import ZERO
 from apps.core.tenancy.actor_names import get_actor_names
 from apps.orders.admin.extension_points import OrderAction, OrderSection, action_sources, order_sections
+from apps.orders.admin.source_labels import get_gateway_label
 from apps.orders.domain.pricing.totals import get_shop_formatter
 from apps.orders.models import Order, Transaction
 from apps.refunds.admin.messages import describe_difference, describe_taxes, format_amounts
@@ -46,6 +47,10 @@ class DisplayedTransaction:
     @property
     def is_pending(self) -> bool:
         return self.row.status == Status.PENDING
+
+    @property
+    def gateway(self) -> str:
+        return get_gateway_label(self.row.gateway)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +142,8 @@ def get_actions(request: HttpRequest, order: Order) -> Iterator[OrderAction]:
         return
     url = reverse("admin:refunds_refund_new", args=[order.pk])
     if order.outstanding < 0:
-        yield OrderAction(_("Refund balance…"), url, order=30, is_step=True, is_button=True)
+        label = _("Refund {amount}…").format(amount=get_shop_formatter(order)(-order.outstanding))
+        yield OrderAction(label, url, order=30, is_step=True, is_button=True)
     elif order.net_payment > 0:
         yield OrderAction(_("Refund…"), url, order=30, is_button=True)
     elif order.fulfillment_status in {"fulfilled", "partial"}:

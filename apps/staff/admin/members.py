@@ -41,6 +41,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
     """The model admin for staff members. The services check which staff members a user may change."""
 
     menu = MenuItem("Settings", "group", 20, gettext_lazy("Staff"))
+    add_title = gettext_lazy("Invite staff member")
     search_terms = pgettext_lazy(
         "search",
         "team, employee, staff member, user, people, colleague, permission, rights, role, access, invite, "

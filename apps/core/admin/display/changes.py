@@ -1,6 +1,6 @@
 """Format the changes of an event for staff: one line for each changed field of the row and of its parts."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -33,8 +33,10 @@ class RowLink(NamedTuple):
 RowLinks: TypeAlias = Mapping[tuple[str, int], RowLink]
 
 
-def describe_changes(event: Event, links: RowLinks = MappingProxyType({})) -> list[ChangeLine]:
-    """Return the changes of an event, beginning with the fields of the event's own row.
+def describe_changes(
+    event: Event, links: RowLinks = MappingProxyType({}), *, omit: Container[str] = ()
+) -> list[ChangeLine]:
+    """Return the changes of an event without the fields in ``omit``, beginning with the event's own row.
 
     New values with a link show the name of the row instead of its ID.
     """
@@ -42,7 +44,7 @@ def describe_changes(event: Event, links: RowLinks = MappingProxyType({})) -> li
     own = [
         _link(_describe(name, change, models), name, change, links)
         for name, change in event.changes.items()
-        if name != ROWS
+        if name != ROWS and name not in omit
     ]
     return [*sorted(own), *_describe_rows(event.changes.get(ROWS, {}))]
 

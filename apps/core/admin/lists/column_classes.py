@@ -1,4 +1,4 @@
-"""Find the columns of a list that contain numbers, email addresses or related rows, which panel.css aligns."""
+"""Find the columns of a list with numbers, days, email addresses or related rows, which panel.css aligns."""
 
 from typing import Any
 
@@ -6,17 +6,17 @@ from django.contrib.admin.utils import NotRelationField, get_fields_from_path
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import DecimalField, EmailField, Field, FloatField, IntegerField, Model
 
-NUMBER, EMAIL, RELATED = "bo-number", "bo-email", "bo-related"
+NUMBER, EMAIL, RELATED, DAY = "bo-number", "bo-email", "bo-related", "bo-day"
 
 
 def get_column_class(model_admin: Any, name: Any) -> str:
     """Return the CSS class of a column, or an empty string.
 
     The class depends on the model field that the column shows or is sorted by. ``numeric_columns`` of the model admin
-    names columns with calculated numbers.
+    names columns with calculated numbers, and ``day_columns`` names columns that show the day of a time.
     """
-    if name in model_admin.numeric_columns:
-        return NUMBER
+    if name in (*model_admin.day_columns, *model_admin.numeric_columns):
+        return DAY if name in model_admin.day_columns else NUMBER
     column = getattr(model_admin, name, None) if isinstance(name, str) else name
     if getattr(column, "label", None) or getattr(column, "boolean", False):
         return ""

@@ -80,6 +80,7 @@ class PanelAdmin(AuditedAdmin[M]):
         intro: A sentence below the list.
         list_notice_template: A template that is rendered between the controls of a list and its rows.
         numeric_columns: Columns with calculated numbers, which the list aligns like fields with numbers.
+        day_columns: Columns with times. The list shows the day, and the time as a tooltip.
         is_in_palette: Whether the search of the command palette finds the rows.
         palette_order: 10 to 40 for models that staff search for most, 90 for records such as jobs and deliveries.
         storefront_path: A function that returns a row's storefront path, if rich text may link to the rows.
@@ -91,6 +92,7 @@ class PanelAdmin(AuditedAdmin[M]):
     intro: StrOrPromise = ""
     list_notice_template = ""
     numeric_columns: Sequence[str] = ()
+    day_columns: Sequence[str] = ()
     is_in_palette = True
     palette_order = 50
     form: type[ModelForm[M]] = PanelForm[M]

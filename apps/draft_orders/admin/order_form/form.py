@@ -33,6 +33,11 @@ class DraftForm(CustomerForm, ShippingForm, DiscountForm):
     tags = forms.CharField(label=gettext_lazy("Tags"), required=False, help_text=gettext_lazy("Separated by commas."))
 
     @property
+    def has_discount(self) -> bool:
+        """Return True if the user entered a discount on the order or a code."""
+        return any(self[name].value() for name in ("discount", "discount_reason", "discount_codes"))
+
+    @property
     def values(self) -> Attrs:
         """Return the values in the format of the service."""
         data = self.cleaned_data
