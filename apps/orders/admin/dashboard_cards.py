@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext_lazy
+from django.utils.translation import ngettext, pgettext, pgettext_lazy
 
 from apps.core.admin.display.charts import build_bar_pairs, build_bars
 from apps.core.admin.pages import dashboard
@@ -89,7 +89,7 @@ def _build_comparisons(current: Sequence[ChartDay], previous: Sequence[ChartDay]
         amount / number if number else ZERO for amount, number in ((total, count), (total_before, count_before))
     )
     return [
-        _compare(_("Sales"), total, total_before, lambda value: formats.format_money(value, currency)),
+        _compare(pgettext("home", "Sales"), total, total_before, lambda value: formats.format_money(value, currency)),
         _compare(_("Orders"), Decimal(count), Decimal(count_before), lambda value: formats.format_integer(int(value))),
         _compare(_("Average order"), average, average_before, lambda value: formats.format_money(value, currency)),
     ]
