@@ -9,12 +9,13 @@ import { translate } from "./words.js";
 const { nodes, marks } = schema;
 const TEXTS = [["p", translate("Paragraph")], ["h2", translate("Heading {level}", { level: 2 })], ["h3", translate("Heading {level}", { level: 3 })], ["h4", translate("Heading {level}", { level: 4 })], ["h5", translate("Heading {level}", { level: 5 })], ["h6", translate("Heading {level}", { level: 6 })], ["h1", translate("Heading {level}", { level: 1 })]];
 
-const mark = (face, title, type) => ({ face, title, run: toggleMark(type), on: (state) => isActive(state, type) });
+// The letter of a style is the first letter of its name: B for Bold, in German F for Fett.
+const mark = (title, type) => ({ face: title[0], style: type.name, title, run: toggleMark(type), on: (state) => isActive(state, type) });
 const BUTTONS = [
-  mark("B", translate("Bold (Ctrl+B)"), marks.strong),
-  mark("I", translate("Italic (Ctrl+I)"), marks.em),
-  mark("U", translate("Underline (Ctrl+U)"), marks.underline),
-  mark("S", translate("Strikethrough"), marks.strike),
+  mark(translate("Bold (Ctrl+B)"), marks.strong),
+  mark(translate("Italic (Ctrl+I)"), marks.em),
+  mark(translate("Underline (Ctrl+U)"), marks.underline),
+  mark(translate("Strikethrough"), marks.strike),
   { face: translate("Link"), title: translate("Link (Ctrl+K)"), ask: (view, area) => askForLink(view, area), on: (state) => Boolean(linkHere(state)) },
   { face: `• ${translate("List")}`, title: translate("List"), run: toggleList("ul"), on: (state) => Boolean(around(state, nodes.list, "ul")) },
   { face: `1. ${translate("List")}`, title: translate("1. List (numbered)"), run: toggleList("ol"), on: (state) => Boolean(around(state, nodes.list, "ol")) },
@@ -40,11 +41,12 @@ export const toolbar = (view, area) => {
     if (choice.value) setText(choice.value)(view.state, view.dispatch);
     view.focus();
   });
-  const buttons = BUTTONS.map(({ face, title, run, ask }) => {
+  const buttons = BUTTONS.map(({ face, style, title, run, ask }) => {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = face;
     button.title = title;
+    if (style) button.dataset.style = style;
     button.setAttribute("aria-label", title.replace(/ \(.*/, ""));
     // Prevent a click on the button from removing the selection in the text.
     button.addEventListener("mousedown", (event) => event.preventDefault());

@@ -381,3 +381,10 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   if (urls.size && localStorage.getItem("bo-visual") === "source") hidePreviews();
 });
+
+// The theme moves tabs that do not fit into a menu, but measures them before the fonts are loaded. Measure again.
+addEventListener("load", () => {
+  "use strict";
+  const tabs = document.querySelectorAll("#tabs-wrapper a").length;
+  for (let tab = 0; tab < tabs; tab += 1) dispatchEvent(new Event("resize"));
+});

@@ -47,3 +47,26 @@
   new ResizeObserver(fit).observe(scroll);
   fit();
 })();
+
+// On phones, fold the variants of a product with many variants. A folded variant shows its price or its stock.
+(() => {
+  "use strict";
+  const grid = window.productSheet;
+  const rows = grid?.rows().filter((row) => "stored" in row.dataset) ?? [];
+  if (rows.length <= 3) return;
+  const narrow = matchMedia("(max-width: 700px)");
+  const folds = rows.map((row) => {
+    const button = grid.button(translate("All fields"), () => fold(!row.hasAttribute("data-folded")));
+    const fold = (isFolded) => {
+      row.toggleAttribute("data-folded", isFolded);
+      button.setAttribute("aria-expanded", String(!isFolded));
+    };
+    button.classList.add("bo-fold");
+    button.setAttribute("aria-label", `${button.textContent}, ${row.querySelector("[data-row-title]").textContent.trim()}`);
+    row.querySelector("th").append(button);
+    return () => fold(narrow.matches && !row.querySelector(".errorlist"));
+  });
+  const foldAll = () => folds.forEach((fold) => fold());
+  narrow.addEventListener("change", foldAll);
+  foldAll();
+})();

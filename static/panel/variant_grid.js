@@ -237,7 +237,7 @@
     filler.tabIndex = -1; // Ctrl+D does the same, so eight more tab stops before the cells are not needed.
     filler.title = translate("Fill {name} down", { name: head.textContent.trim() });
     filler.setAttribute("aria-label", filler.title);
-    head.append(" ", filler);
+    head.append("\u00a0", filler);
   });
 
   body.addEventListener("keydown", keys);

@@ -6,6 +6,7 @@ window.panelWords = {
   "Add": "Hinzufügen",
   "Add another option": "Weitere Option hinzufügen",
   "Add {name}": "{name} hinzufügen",
+  "All fields": "Alle Felder",
   "Also use for other variants with “{value}” ({number})": "Auch für andere Varianten mit „{value}“ ({number})",
   "Alternative text": "Alternativtext",
   "Alternative text (for people who can't see the image)": "Alternativtext (für Menschen, die das Bild nicht sehen können)",

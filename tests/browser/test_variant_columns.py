@@ -73,6 +73,30 @@ def test_a_refused_quantity_is_shown_with_its_column(logged_in_page: Open, commi
 
 
 @pytest.mark.usefixtures("axe")
+def test_a_phone_folds_variants_and_keeps_save_in_view(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    product = make_product("Shirt", prices=("1.00", "2.00", "3.00", "4.00"))
+    window = logged_in_page(owner, committed_shop, viewport=PHONE)
+    page = window.go("catalog_product_change", product.pk)
+    row, save = page.locator("tbody [data-row]").first, page.get_by_role("button", name="Save", exact=True)
+
+    expect(save).to_be_in_viewport()
+    expect(row.locator("[data-cell=price]")).to_be_visible()
+    expect(row.locator("[data-cell=barcode]")).to_be_hidden()
+    row.get_by_role("button", name="All fields").click()
+    row.locator("[data-cell=barcode]").fill("S-1")
+    assert (window.barriers(), window.unreachable()) == ([], [])
+    delete = page.get_by_role("link", name="Delete product")
+    delete.scroll_into_view_if_needed()
+    tops = [button.bounding_box() for button in (save, delete)]
+    assert tops[0]
+    assert tops[1]
+    assert tops[0]["y"] < tops[1]["y"]
+    save.click()
+    page.wait_for_url("**/catalog/product/")
+    assert product.variants.filter(barcode="S-1").count() == 1
+
+
+@pytest.mark.usefixtures("axe")
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
 def test_items_in_transit_lead_to_the_transfer(
     logged_in_page: Open, committed_shop: Shop, owner: User, viewport: ViewportSize

@@ -59,7 +59,7 @@ def test_a_partly_refused_import_begins_with_the_reason(panel: Panel) -> None:
 
     reason = escape(panel.get(CHANGE, import_job.pk).context["failures"][0].reason)
     assert page.index(f"<strong>{reason}</strong>") < page.index("Rows imported: 1. Rows refused: 1.")
-    assert page.index("Rows refused: 1.") < page.index("Back to imports")
+    assert page.index("Rows refused: 1.") < page.index('id="state"')
     assert page.count(panel.url(REFUSED, import_job.pk)) == 1
     assert f"{panel.url(UPLOAD)}?corrects={import_job.pk}" in page
 
@@ -130,7 +130,7 @@ def test_a_preview_with_errors_says_so_first(panel: Panel) -> None:
 
     page = get_text(panel, import_job)
 
-    assert page.index("<strong>Column “email” is invalid.</strong>") < page.index("Back to imports")
+    assert page.index("<strong>Column “email” is invalid.</strong>") < page.index('id="state"')
     assert "Rows with errors, which will not be imported: 2 of 3." in page
 
 

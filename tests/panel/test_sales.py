@@ -111,8 +111,15 @@ def test_the_previous_days_are_shown_for_comparison(report_client: Panel, shop: 
     beside = [(str(day.day), day.text, str(then.day), then.text) for day, then in section["rows"]]
     assert beside[0] == ("2031-05-06", "20.10", "2031-04-29", "20.10")
     assert beside[-1] == ("2031-04-30", "0.00", "2031-04-23", "20.10")
-    html = report_client.get(days="7").content.decode()
-    assert "Previous period, starting 23 Apr: 60.30 USD from 3 orders" in " ".join(html.split())
+    compared = [(row.label, row.value, row.before, row.change, row.is_rise) for row in section["comparisons"]]
+    assert compared == [
+        ("Sales", "20.10 USD", "60.30 USD", "−67%", False),
+        ("Orders", "1", "3", "−67%", False),
+        ("Average order", "20.10 USD", "20.10 USD", "0%", False),
+    ]
+    html = " ".join(report_client.get(days="7").content.decode().split())
+    assert "Compared with the 7 days before, starting 23 Apr." in html
+    assert "before: 60.30 USD" in html
 
 
 def test_the_chart_links_to_file_and_report(report_client: Panel, admin_client_with: PanelWith, shop: Shop) -> None:

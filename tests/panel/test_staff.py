@@ -306,8 +306,11 @@ def test_an_invitation_can_be_for_viewing(manager_client: Panel, shop: Shop) -> 
 
 def test_the_list_says_how_many_are_for_viewing(owner_client: Panel, shop: Shop) -> None:
     factories.make_member(shop, "orders", view_only=["themes", "pages"])
+    factories.make_member(shop, view_only=["themes", "pages"])
 
-    assert b"3 permissions, 2 view only" in owner_client.get("staff_membership_changelist").content
+    page = owner_client.get("staff_membership_changelist").content
+    assert b"3 permissions, 2 view only" in page
+    assert b"View only (2 areas)" in page
 
 
 def test_a_level_changed_by_another_user_is_not_overwritten(owner_client: Panel, shop: Shop) -> None:

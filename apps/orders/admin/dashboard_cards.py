@@ -1,10 +1,12 @@
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import ngettext, pgettext_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext, pgettext_lazy
 
 from apps.core.admin.display.charts import build_bar_pairs, build_bars
 from apps.core.admin.pages import dashboard
@@ -35,6 +37,17 @@ class ChartDay:
     height: int
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A number of the current period with the number of the previous period, and the change in percent."""
+
+    label: str
+    value: str
+    before: str
+    change: str
+    is_rise: bool
+
+
 def get_chart_days(count: int) -> list[ChartDay]:
     today, currency = timezone.localdate(), get_current_shop().currency
     span = DateRange(today - timedelta(days=count - 1), today)
@@ -58,11 +71,37 @@ def _label(day: ChartDay, currency: str) -> str:
 
 
 def _today(request: HttpRequest) -> dashboard.Figure:
-    (today,) = get_chart_days(1)
+    yesterday, today = get_chart_days(2)
     note = ngettext("{currency} today, {count} order", "{currency} today, {count} orders", today.orders).format(
         currency=get_current_shop().currency, count=today.orders
     )
-    return dashboard.Figure(today.text, note)
+    before = ngettext("Yesterday: {money}, {count} order", "Yesterday: {money}, {count} orders", yesterday.orders)
+    return dashboard.Figure(today.text, note, before.format(money=yesterday.text, count=yesterday.orders))
+
+
+def _build_comparisons(current: Sequence[ChartDay], previous: Sequence[ChartDay]) -> list[Comparison]:
+    """Compare sales, orders and the average order of two periods."""
+    currency = get_current_shop().currency
+    (total, count), (total_before, count_before) = (
+        (sum((day.total for day in days), ZERO), sum(day.orders for day in days)) for days in (current, previous)
+    )
+    average, average_before = (
+        amount / number if number else ZERO for amount, number in ((total, count), (total_before, count_before))
+    )
+    return [
+        _compare(pgettext("home", "Sales"), total, total_before, lambda value: formats.format_money(value, currency)),
+        _compare(_("Orders"), Decimal(count), Decimal(count_before), lambda value: formats.format_integer(int(value))),
+        _compare(_("Average order"), average, average_before, lambda value: formats.format_money(value, currency)),
+    ]
+
+
+def _compare(label: str, value: Decimal, before: Decimal, form: Callable[[Decimal], str]) -> Comparison:
+    change = int(((value - before) * 100 / before).to_integral_value(ROUND_HALF_UP)) if before > 0 else None
+    text = ""
+    if change is not None:
+        sign = "+" if change > 0 else "−" if change < 0 else ""
+        text = _("{number}%").format(number=f"{sign}{formats.format_integer(abs(change))}")
+    return Comparison(label, form(value), form(before), text, is_rise=bool(change and change > 0))
 
 
 def _chart(request: HttpRequest) -> Context:
@@ -83,6 +122,7 @@ def _chart(request: HttpRequest) -> Context:
         "before": previous_days,
         "total_before": formats.format_amount(total_before, currency),
         "orders_before": sum(day.orders for day in previous_days),
+        "comparisons": _build_comparisons(current_days, previous_days),
     }
 
 

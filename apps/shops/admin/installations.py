@@ -16,7 +16,6 @@ from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerp
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
-from apps.core.admin.pages import dashboard
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import attribute_column, display
@@ -253,15 +252,3 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             secret=secret,
             no_token=not token,
         )
-
-
-dashboard.cards.add(
-    dashboard.Card(
-        gettext_lazy("Apps"),
-        "extension",
-        "shops.view_installation",
-        Installation,
-        lambda _request: dashboard.Figure(_exclude_shop_app(Installation.rows()).count(), _("installed")),
-        order=60,
-    )
-)

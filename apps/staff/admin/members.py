@@ -17,7 +17,6 @@ from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerp
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import row_view
-from apps.core.admin.pages import dashboard
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.staff_request import Context, as_staff_request
 from apps.core.admin.theme import attribute_column, display
@@ -74,6 +73,8 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         count = len(membership.permissions) + viewing
         if not viewing:
             return ngettext("{count} permission", "{count} permissions", count).format(count=count)
+        if viewing == count:
+            return ngettext("View only ({count} area)", "View only ({count} areas)", count).format(count=count)
         template = ngettext(
             "{count} permission, {viewing} view only", "{count} permissions, {viewing} view only", count
         )
@@ -216,10 +217,3 @@ def _is_invited(user: User) -> bool:
 
 def _get_displayed_values(membership: Membership) -> tuple[object, ...]:
     return membership.permissions, membership.view_only, membership.account_owner
-
-
-def _count_members(request: HttpRequest) -> dashboard.Figure:
-    return dashboard.Figure(Membership.rows().count(), _("staff members"))
-
-
-dashboard.cards.add(dashboard.Card(gettext_lazy("Staff"), "group", VIEW, Membership, _count_members, order=70))

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -36,14 +38,12 @@ class DescribedEvent:
         return self.event.created_at
 
     @property
-    def short_changes(self) -> str:
-        """Return the changes as one line, with the values of the first fields."""
+    def marked_changes(self) -> SafeString:
+        """Return the changes as one line of HTML, with the old and new values of the first fields."""
         changes = [change for change in self.changes if change.note or change.before != change.after]
-        shown = [
-            f"{change.name}: " + (change.note or _format_values(change.before, change.after))
-            for change in changes[:_SHOWN_CHANGES]
-        ]
-        return ", ".join([*shown, *(change.name for change in changes[_SHOWN_CHANGES:])])
+        shown = [_mark_change(change) for change in changes[:_SHOWN_CHANGES]]
+        names = [(change.name,) for change in changes[_SHOWN_CHANGES:]]
+        return format_html_join(", ", "{}", [*((line,) for line in shown), *names])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,19 @@ def _count_others(act: Act) -> str:
     return text.format(number=formats.format_integer(number))
 
 
-def _format_values(before: str, after: str) -> str:
-    shown = _shorten(after) or "–"
-    return f"{_shorten(before)} → {shown}" if before else shown
+def _mark_change(change: ChangeLine) -> SafeString:
+    if change.note:
+        return format_html("{}: {}", change.name, change.note)
+    after = _shorten(change.after) or "–"
+    if not change.before:
+        return format_html("{}: <ins>{}</ins>", change.name, after)
+    return format_html("{}: <del>{}</del> → <ins>{}</ins>", change.name, _shorten(change.before), after)
+
+
+def shorten_name(text: str) -> str | SafeString:
+    """Return a name for a list. Long names, such as URLs, end with an ellipsis and have the full name as a title."""
+    short = _shorten(text)
+    return short if short == text else format_html('<span title="{}">{}</span>', text, short)
 
 
 def _shorten(text: str) -> str:

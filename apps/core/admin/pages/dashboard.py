@@ -54,8 +54,11 @@ class TaskCount:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
+    """A number with its meaning and, in ``before``, the same number of the period before."""
+
     number: int | str
     note: str = ""
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
