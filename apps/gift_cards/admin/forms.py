@@ -194,7 +194,7 @@ class CodeForm(_ServiceForm):
         label=gettext_lazy("Code"),
         required=False,
         max_length=2 * codes.MAX_LENGTH,
-        widget=forms.TextInput(attrs={**_INPUT, "autocomplete": "off", "spellcheck": "false"}),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
         help_text=gettext_lazy(
             "The code on the customer's card. Leave blank to generate a new code, which replaces the code of the card."
         ),
