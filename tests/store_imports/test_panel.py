@@ -210,5 +210,6 @@ def test_staff_see_and_import_only_what_they_may_import(panel: Panel, importer: 
     assert stranger.get(CHANGE, pk).status_code == 403
     panel.forge(PAUSE, pk, stop="on")
     connect(panel, importer)
-    editor.forge(START, pk, group=["products", "customers"])
-    assert "customers" not in get_connection(importer).streams
+    editor.forge(START, pk, group=["products", "customers", "gift_cards", "themes"])
+    assert "products" in get_connection(importer).streams
+    assert not {"customers", "gift_cards", "themes", "script_tags"} & set(get_connection(importer).streams)

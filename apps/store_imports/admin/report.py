@@ -77,16 +77,21 @@ class SettingRow:
 
 
 def get_allowed_groups(request: HttpRequest) -> list[StreamGroup]:
-    """Return the groups with objects that the user may import as files. Groups without such files need no permission.
+    """Return the groups with objects that the user may import as files, or add.
 
-    The permission to start imports of stores is needed as well.
+    The permission to start imports of stores is needed as well. It is enough for settings.
     """
-    importers = get_importers()
     return [
         group
         for group in get_groups()
-        if group.importer not in importers or has_permission(request, importers[group.importer].permission)
+        if all(has_permission(request, permission) for permission in _get_permissions(group))
     ]
+
+
+def _get_permissions(group: StreamGroup) -> Iterator[str]:
+    yield from group.permissions
+    if group.importer:
+        yield get_importers()[group.importer].permission
 
 
 def list_groups(request: HttpRequest, connection: StoreConnection) -> list[GroupRow]:

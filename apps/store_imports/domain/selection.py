@@ -1,7 +1,7 @@
 """The streams that an import brings: their labels, groups and references, and the selection of some of them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy
@@ -78,6 +78,7 @@ class StreamGroup:
     Attributes:
         importer: The importer of files whose permission staff need as well.
         scopes: The access scopes that the token of the store needs.
+        permissions: Other permissions that staff need.
     """
 
     name: str
@@ -85,6 +86,7 @@ class StreamGroup:
     streams: tuple[str, ...]
     importer: str
     scopes: tuple[str, ...]
+    permissions: tuple[str, ...] = ()
 
 
 OTHER = "other"
@@ -115,6 +117,7 @@ _GROUPS = (
         ),
         "pages",
         ("read_content",),
+        ("content.add_redirect",),
     ),
     StreamGroup(
         "orders",
@@ -125,6 +128,7 @@ _GROUPS = (
             *("read_orders", "read_all_orders", "read_draft_orders"),
             *("read_merchant_managed_fulfillment_orders", "read_third_party_fulfillment_orders"),
         ),
+        ("draft_orders.add_draftorder",),
     ),
     StreamGroup(
         "discounts",
@@ -133,13 +137,15 @@ _GROUPS = (
         "discounts",
         ("read_price_rules",),
     ),
-    StreamGroup("gift_cards", gettext_lazy("Gift cards"), ("gift_cards",), "gift_cards", ("read_gift_cards",)),
+    StreamGroup("gift_cards", gettext_lazy("Gift cards"), ("gift_cards",), "giftcards", ("read_gift_cards",)),
     StreamGroup(
         "themes",
         gettext_lazy("Themes, script tags and webhooks"),
         ("themes", "theme_files", "script_tags", "webhooks"),
         "",
         ("read_themes", "read_script_tags"),
+        # Script tags and webhooks belong to an app, which the import installs.
+        ("content.add_theme", "shops.add_installation"),
     ),
     StreamGroup(
         "shop",
@@ -170,7 +176,7 @@ def get_groups() -> list[StreamGroup]:
     known = {"staff"} | {name for group in _GROUPS for name in group.streams}
     rest = StreamGroup(OTHER, gettext_lazy("Other"), tuple(name for name in streams if name not in known), "", ())
     return [
-        StreamGroup(group.name, group.label, names, group.importer, group.scopes)
+        replace(group, streams=names)
         for group in (*_GROUPS, rest)
         if (names := tuple(name for name in group.streams if name in streams))
     ]
