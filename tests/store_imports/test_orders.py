@@ -229,7 +229,7 @@ def check_work_continues(importer: StoreImporter, name: str) -> None:
         assert list(consistency_checks.find_differences(CHECKS)) == []
 
 
-@pytest.mark.parametrize("seed", [2])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_orders_with_random_histories_are_brought_up_to_date(
     importer: StoreImporter, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

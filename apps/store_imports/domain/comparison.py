@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+import orjson
+
 from apps.core.rest.reading.query_plans import get_read_plan
 from apps.core.rest.render_context import RenderContext
 from apps.core.rest.resources.serializers import Resource
 from apps.core.rest.versions import get_latest_version, get_served_versions
+from apps.core.strict_json import parse_json
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.timestamps import truncate_to_second
 from apps.store_imports.domain.source_client import SourceObject
@@ -144,12 +147,13 @@ class Comparison:
 
 
 def read_objects(serializer: Resource, target_ids: Collection[int], version: str) -> Mapping[int, SourceObject]:
-    """Return the REST representations of objects of this shop, by ID."""
+    """Return the REST representations of objects of this shop by ID, parsed like those of a store."""
     if version not in get_served_versions():
         version = get_latest_version()
     context = RenderContext(get_current_shop(), version)
-    objects: Mapping[int, SourceObject] = get_read_plan(serializer, version).read_ids(list(target_ids), context)
-    return objects
+    objects = get_read_plan(serializer, version).read_ids(list(target_ids), context)
+    bodies = {pk: orjson.dumps(row) for pk, row in objects.items()}
+    return {pk: parse_json(body, limit=len(body)) for pk, body in bodies.items()}
 
 
 def normalize_value(value: object) -> object:

@@ -16,6 +16,7 @@ from apps.core.events.models import Event
 from apps.core.events.recording import record_for_audit_log_only
 from apps.core.i18n.messages import Message, as_message, define_message, define_text
 from apps.core.tenancy.scope import get_current_shop
+from apps.store_imports.domain.source_client import ObjectGone
 from apps.store_imports.domain.streams import (
     ACTOR,
     IdList,
@@ -54,7 +55,11 @@ def delete_missing_objects(store_import: StoreImport, source: Source, *, always:
             by_resource.setdefault(stream.resource, []).append(stream)
     # Objects are deleted before those that they refer to.
     for members in reversed(by_resource.values()):
-        missing = _find_missing_ids(store_import, source, members, always=always)
+        try:
+            missing = _find_missing_ids(store_import, source, members, always=always)
+        except ObjectGone:
+            # The store has no such list.
+            continue
         for chunk in _split(missing, DELETED_AT_ONCE):
             yield _delete_objects(store_import, source, members[0], chunk)
 
@@ -105,13 +110,14 @@ def _count_expected(store_import: StoreImport, members: Sequence[Stream]) -> int
 
 def _list_ids(source: Source, stream: Stream) -> Iterator[int]:
     ids = _get_id_list(stream)
-    position = 0
-    while page := source.client.get_page(
-        ids.path, ids.name, since_id=position, limit=IDS_PER_PAGE, fields="id", **ids.query
-    ):
-        source.keep_alive()
-        position = page[-1]["id"]
-        yield from (row["id"] for row in page)
+    for query in ids.queries:
+        position = 0
+        while page := source.client.get_page(
+            ids.path, ids.name, since_id=position, limit=IDS_PER_PAGE, fields="id", **query
+        ):
+            source.keep_alive()
+            position = page[-1]["id"]
+            yield from (row["id"] for row in page)
 
 
 def _confirm(source: Source, members: Sequence[Stream], chunk: Sequence[int]) -> Sequence[int]:
@@ -121,10 +127,11 @@ def _confirm(source: Source, members: Sequence[Stream], chunk: Sequence[int]) ->
     for stream in members:
         ids = _get_id_list(stream)
         wanted = ",".join(map(str, chunk))
-        rows = source.client.get_page(
-            ids.path, ids.name, since_id=0, limit=IDS_PER_PAGE, fields="id", ids=wanted, **ids.query
-        )
-        found |= {row["id"] for row in rows}
+        for query in ids.queries:
+            rows = source.client.get_page(
+                ids.path, ids.name, since_id=0, limit=IDS_PER_PAGE, fields="id", ids=wanted, **query
+            )
+            found |= {row["id"] for row in rows}
     return [source_id for source_id in chunk if source_id not in found]
 
 

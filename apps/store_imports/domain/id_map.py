@@ -42,6 +42,9 @@ class IdMap:
     def count_entries(self, resource: str) -> int:
         return MappedId.objects.filter(store_import_id=self.import_id, resource=resource).count()
 
+    def has_entries(self, resource: str) -> bool:
+        return MappedId.objects.filter(store_import_id=self.import_id, resource=resource).exists()
+
     def remove_targets(self, resource: str, target_ids: Collection[int]) -> None:
         """Remove the entries of objects that were deleted in this shop."""
         MappedId.objects.filter(store_import_id=self.import_id, resource=resource, target_id__in=target_ids).delete()

@@ -89,11 +89,19 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class IdList:
-    """A list of the API that returns the ids of all objects of a stream: its path, its key and further parameters."""
+    """A list of the API that returns the ids of all objects of a stream: its path, its key and further parameters.
+
+    If the list only has the objects of one status, ``statuses`` are all of them.
+    """
 
     path: str
     name: str
     query: Mapping[str, str] = field(default_factory=dict)
+    statuses: Sequence[str] = ()
+
+    @property
+    def queries(self) -> Sequence[Mapping[str, str]]:
+        return [{**self.query, "status": status} for status in self.statuses] or [self.query]
 
 
 class Stream(ABC):
@@ -105,6 +113,7 @@ class Stream(ABC):
         model: The model of the imported objects.
         id_list: The list of the ids of all objects. Without it, deletions in the store are not found.
         comparison: How objects are compared with those of the store. Each registered stream must declare it.
+        is_ascending: False if the objects of a page can have lower ids than those of the pages before.
         path_prefix: The path of an object in the online store without its handle, or "" if it has no page.
     """
 
@@ -113,6 +122,7 @@ class Stream(ABC):
     model: ClassVar[type[Model]]
     id_list: ClassVar[IdList | None] = None
     comparison: ClassVar[Comparison | None] = None
+    is_ascending: ClassVar[bool] = True
     path_prefix: ClassVar[str] = ""
 
     @abstractmethod
@@ -179,6 +189,14 @@ class Stream(ABC):
 
     def normalize_pair(self, source: Source, theirs: SourceObject, ours: SourceObject) -> None:  # noqa: B027
         """Change the two representations of an object so that members can be compared."""
+
+    def get_comparison(self, source: Source) -> Comparison | None:
+        """Return the comparison for a store. By default, it is the same for all stores."""
+        return self.comparison
+
+    def get_reason_left_out(self, row: SourceObject) -> str:
+        """Return why an import leaves out an object of the store without a note, or a blank text."""
+        return ""
 
     def find_exempt(self, target_ids: Collection[int]) -> Mapping[int, str]:
         """Return the reasons not to compare objects of this shop, by id."""

@@ -3,7 +3,7 @@
 Pages are read as in an import, so only one page of objects is in memory.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
@@ -86,30 +86,34 @@ def verify_import(
 class _StreamVerification:
     def __init__(self, store_import: StoreImport, stream: Stream, source: Source, record: Record) -> None:
         self.store_import, self.stream, self.source, self._record = store_import, stream, source, record
+        self.comparison = stream.get_comparison(source)
         self.summary = StreamSummary(stream.name)
 
     def record(self, kind: FindingKind, **values: object) -> None:
         self._record(Finding(stream=self.stream.name, kind=kind, **values))  # type: ignore[arg-type]
 
     def run(self) -> StreamSummary:
-        if self.stream.comparison is None:
+        if self.comparison is None:
             self.record(FindingKind.NOT_COMPARED, reason=_NO_COMPARISON, is_limit=True)
             return self.summary
-        for path, reason in {**ALWAYS_DIFFERENT, **self.stream.comparison.not_compared}.items():
+        for path, reason in {**ALWAYS_DIFFERENT, **self.comparison.not_compared}.items():
             self.record(FindingKind.NOT_COMPARED, field=path, reason=reason, is_limit=True)
-        position = 0
+        position, listed = 0, set[int]()
         while page := self.stream.read_page(self.source, position):
             self.source.keep_alive()
             ids = [int(row["id"]) for row in page]
             self._compare_page(page)
-            self._record_deleted(position, ids[-1], ids)
-            position = ids[-1]
-        self._record_deleted(position, None, ())
+            if self.stream.is_ascending:
+                self._record_deleted(position, ids[-1], ids)
+                position = ids[-1]
+            else:
+                listed.update(ids)
+        self._record_deleted(position, None, listed)
         self._record_own()
         return self.summary
 
     def _compare_page(self, page: Sequence[SourceObject]) -> None:
-        comparison = self.stream.comparison
+        comparison = self.comparison
         assert comparison is not None
         by_id = {int(row["id"]): row for row in page}
         targets = self.source.ids.get_target_ids(self.stream.matched_resource, by_id)
@@ -121,7 +125,7 @@ class _StreamVerification:
         for source_id, row in by_id.items():
             target_id = targets.get(source_id)
             if target_id is None or target_id not in ours:
-                self._record_missing(source_id, problems.get(source_id))
+                self._record_missing(row, problems.get(source_id))
             elif target_id in exempt:
                 self.summary.limits += 1
                 self.record(
@@ -158,17 +162,18 @@ class _StreamVerification:
         )
         return {row.source_id: row for row in rows}
 
-    def _record_missing(self, source_id: int, problem: ImportProblem | None) -> None:
+    def _record_missing(self, row: SourceObject, problem: ImportProblem | None) -> None:
         """Record an object that this shop does not have. It is a limit if the import noted why it was left out."""
-        is_limit = problem is not None and not problem.is_failure
-        reason = problem.reason if problem is not None else "not imported yet, or deleted in this shop"
-        self.record(FindingKind.MISSING, source_id=source_id, reason=reason, is_limit=is_limit)
+        left_out = self.stream.get_reason_left_out(row)
+        is_limit = bool(left_out) or (problem is not None and not problem.is_failure)
+        reason = left_out or (problem.reason if problem else "not imported yet, or deleted in this shop")
+        self.record(FindingKind.MISSING, source_id=int(row["id"]), reason=reason, is_limit=is_limit)
         self.summary.limits += is_limit
         self.summary.missing += not is_limit
 
-    def _record_deleted(self, after: int, until: int | None, listed: Sequence[int]) -> None:
+    def _record_deleted(self, after: int, until: int | None, listed: Collection[int]) -> None:
         """Record imported objects that the store no longer lists between two of its IDs."""
-        limit = len(listed) + 1 if listed else IDS_AT_ONCE
+        limit = min(len(listed) + 1, IDS_AT_ONCE) if listed else IDS_AT_ONCE
         while entries := self.source.ids.get_next_entries(self.stream.matched_resource, after, limit):
             within = [row for row in entries if until is None or row.source_id <= until]
             deleted = [row for row in within if row.source_id not in listed]

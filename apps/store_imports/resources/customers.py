@@ -1,6 +1,7 @@
 """Import customers with their addresses and marketing consents. Passwords can't be read."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -44,8 +45,11 @@ _COMPARED = tuple(name for name in ADDRESS_COLUMNS if name not in {"country", "p
 _SAME_EMAIL = define_text(
     "store_imports.same_email", "Another customer of the store has the same email address and was imported before."
 )
-_ERASED_REASON = "the customer's personal data was erased in this shop"
-FROM_ORDERS = "is calculated from the orders of the shop"
+ERASED_REASON = "the customer's personal data was erased in this shop"
+FROM_ORDERS = dict.fromkeys(
+    ("orders_count", "total_spent", "currency", "last_order_id", "last_order_name"),
+    "is calculated from the orders of the shop, and no orders were imported",
+)
 ERASED = define_text("store_imports.erased", "The customer's personal data was erased in this shop.")
 
 
@@ -56,13 +60,16 @@ class CustomerStream(Stream):
     id_list = IdList("customers.json", "customers")
     comparison = Comparison(
         serializer=CustomerSerializer,
-        ids={"addresses.customer_id": "customer", "default_address.customer_id": "customer"},
+        ids={
+            "addresses.customer_id": "customer",
+            "default_address.customer_id": "customer",
+            "last_order_id": "order",
+        },
         not_compared={
             "state": "passwords can't be read, so customers create new accounts",
-            **dict.fromkeys(("orders_count", "total_spent", "currency"), FROM_ORDERS),
-            **dict.fromkeys(("last_order_id", "last_order_name"), FROM_ORDERS),
             "accepts_marketing_updated_at": "the time of the last change of the consent in each shop",
         },
+        limits={"last_order_name": "an order gets a new number if the shop already has its number"},
         unordered=("addresses",),
     )
 
@@ -108,6 +115,12 @@ class CustomerStream(Stream):
             customers[address["customer_id"]]["addresses"].append(address)
         return customers
 
+    def get_comparison(self, source: Source) -> Comparison:
+        """Compare the totals from orders only if orders were imported."""
+        if source.ids.has_entries("order"):
+            return self.comparison
+        return replace(self.comparison, not_compared={**self.comparison.not_compared, **FROM_ORDERS})
+
     def find_exempt(self, target_ids: Collection[int]) -> Mapping[int, str]:
         return find_erased(target_ids)
 
@@ -115,7 +128,7 @@ class CustomerStream(Stream):
 def find_erased(target_ids: Collection[int]) -> Mapping[int, str]:
     """Return the reason not to compare customers whose personal data was erased, by id."""
     erased = Customer.objects.filter(pk__in=target_ids, redacted_at__isnull=False)
-    return dict.fromkeys(erased.values_list("pk", flat=True), _ERASED_REASON)
+    return dict.fromkeys(erased.values_list("pk", flat=True), ERASED_REASON)
 
 
 def _find_targets(source: Source, objects: Sequence[SourceObject]) -> Mapping[int, Customer | None]:

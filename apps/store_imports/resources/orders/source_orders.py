@@ -33,7 +33,7 @@ def read_orders(source: Source, position: int, limit: int) -> list[SourceObject]
 
 def _complete_order(source: Source, row: SourceObject) -> SourceObject:
     with refuse_malformed(NAME, row):
-        order = _shorten_order(row)
+        order = shorten_order(row)
         has_payments = _has_payments(row)
         is_open = row.get("cancelled_at") is None and any(line["fulfillable_quantity"] for line in row["line_items"])
     try:
@@ -76,7 +76,7 @@ def _read_parts(source: Source, order: SourceObject, name: str, **query: object)
     return source.client.get_list(f"orders/{order['id']}/{name}.json", name, **query)
 
 
-def _shorten_order(row: SourceObject) -> SourceObject:
+def shorten_order(row: SourceObject) -> SourceObject:
     """Return a copy without copies of other rows of the order, so that equal orders have equal digests."""
     order = {name: value for name, value in row.items() if name not in _LEFT_OUT}
     customer = row.get("customer")

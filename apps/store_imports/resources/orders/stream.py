@@ -1,6 +1,7 @@
 """The stream of orders."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.db import IntegrityError, transaction
@@ -9,14 +10,23 @@ from django.utils import timezone
 
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_message, define_text
+from apps.fulfillment.models import Fulfillment, FulfillmentOrder
 from apps.orders.domain.create import lines as draft_lines
 from apps.orders.domain.create.drafts import OrderDraft, build_order
 from apps.orders.domain.create.orders import create_orders
 from apps.orders.domain.create.restored_stock import get_new_stock, record_restored_stock
-from apps.orders.models import Order
+from apps.orders.domain.updates import delete_order
+from apps.orders.models import LineItem, Order, ShippingLine, Transaction
+from apps.refunds.models import Refund
 from apps.store_imports.domain.source_client import SourceObject
-from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.moments import parse_source_moment
+from apps.store_imports.resources.orders.comparison import (
+    COMPARISON,
+    find_erased_orders,
+    normalize_orders,
+    read_own_orders,
+)
 from apps.store_imports.resources.orders.parsing import OrderContext, ParsedOrder, parse_source_order
 from apps.store_imports.resources.orders.part_ids import get_new_ids, load_other_ids
 from apps.store_imports.resources.orders.source_orders import IS_GONE, NAME, read_orders
@@ -32,11 +42,22 @@ _EXISTS = define_message(
 )
 _RENAMED = define_message("store_imports.order_renamed", "The name {name} is already taken. The order is {new_name}.")
 
+_PART_MODELS: Mapping[str, type[Model]] = {
+    "line_item": LineItem,
+    "shipping_line": ShippingLine,
+    "transaction": Transaction,
+    "refund": Refund,
+    "fulfillment": Fulfillment,
+    "fulfillment_order": FulfillmentOrder,
+}
+
 
 class OrderStream(Stream):
     name = NAME
     resource = "order"
     model: ClassVar[type[Model]] = Order
+    id_list = IdList("orders.json", NAME, {"status": "any"})
+    comparison = COMPARISON
 
     def count_objects(self, source: Source) -> int | None:
         return source.client.count("orders/count.json", status="any", **source.change_filter)
@@ -62,6 +83,28 @@ class OrderStream(Stream):
                 new.append(row)
         results |= _create_all(new, context)
         return [results[row["id"]] for row in objects]
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, Order)
+        delete_order(target, actor=ACTOR, at=at)
+
+    def get_part_ids(self, target: Model) -> Mapping[str, Collection[int]]:
+        return {
+            name: list(model._default_manager.filter(order_id=target.pk).values_list("pk", flat=True))
+            for name, model in _PART_MODELS.items()
+        }
+
+    def read_own(self, source: Source, target_ids: Collection[int]) -> Mapping[int, SourceObject]:
+        return read_own_orders(target_ids, source.client.version)
+
+    def normalize_pair(self, source: Source, theirs: SourceObject, ours: SourceObject) -> None:
+        normalize_orders(source, theirs, ours)
+
+    def find_exempt(self, target_ids: Collection[int]) -> Mapping[int, str]:
+        return find_erased_orders(target_ids)
+
+    def get_reason_left_out(self, row: SourceObject) -> str:
+        return "was deleted in the store during the comparison" if row.get(IS_GONE) else ""
 
 
 def _update(source: Source, row: SourceObject, order: Order, context: OrderContext) -> ObjectResult:

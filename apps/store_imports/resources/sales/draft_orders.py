@@ -4,8 +4,9 @@ Completed draft orders are left out, because their orders have everything. A dra
 now completed in the store is linked to its imported order, so that it cannot be completed a second time.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar, TypeVar
 
@@ -21,14 +22,20 @@ from apps.core.rest.versions import get_latest_version
 from apps.core.types import Attrs
 from apps.customers.models import Customer
 from apps.draft_orders.api.serializers import DraftOrderSerializer
-from apps.draft_orders.domain.draft_orders import create_draft_order, get_lines, update_draft_order
+from apps.draft_orders.domain.draft_orders import (
+    create_draft_order,
+    delete_draft_order,
+    get_lines,
+    update_draft_order,
+)
 from apps.draft_orders.domain.restored import mark_completed, mark_invoice_sent
 from apps.draft_orders.models import DraftOrder, DraftOrderLine
 from apps.imports_exports.resources.cells import convert_api_errors
 from apps.orders.models import Order
+from apps.store_imports.domain.comparison import CREATED_NOW, Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
-from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, write_in_savepoint
-from apps.store_imports.resources.customers import ERASED
+from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, write_in_savepoint
+from apps.store_imports.resources.customers import ERASED, ERASED_REASON
 from apps.store_imports.resources.moments import parse_source_moment
 from apps.store_imports.resources.optional_lists import OptionalStream
 
@@ -62,6 +69,38 @@ _COMPLETED_THERE = define_text(
 )
 _COMPLETED_HERE = define_text("store_imports.draft_completed_here", "The draft order was completed in this shop.")
 
+_CALCULATED = "amounts are calculated again with the tax rates and the discounts of this shop"
+_HAS_ORDER = "completed draft orders are not imported, because their orders have all data"
+_COMPARISON = Comparison(
+    serializer=DraftOrderSerializer,
+    ids={
+        "customer.id": "customer",
+        "order_id": "order",
+        "line_items.variant_id": "variant",
+        "line_items.product_id": "product",
+    },
+    not_compared={
+        "created_at": CREATED_NOW,
+        "name": "draft orders get new names",
+        "invoice_url": "each shop has its own links",
+        "api_client_id": "the apps of the store have other IDs",
+        "created_on_api_version": "the version of the app that created the draft order",
+        **dict.fromkeys(("tax_lines", "line_items.tax_lines"), _CALCULATED),
+        **dict.fromkeys(
+            (
+                *("total_line_items_price_set", "total_price_set", "subtotal_price_set", "total_tax_set"),
+                *("total_discounts_set", "total_shipping_price_set", "amount_due_now_set", "amount_due_later_set"),
+            ),
+            _CALCULATED,
+        ),
+    },
+    limits={
+        **dict.fromkeys(("total_price", "subtotal_price", "total_tax"), f"{_CALCULATED}, and other totals are noted"),
+        "taxes_included": "follows from the setting of this shop",
+        "discount_codes": "codes that this shop refuses are left out with a note",
+    },
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _Targets:
@@ -78,6 +117,8 @@ class DraftOrderStream(OptionalStream):
     resource = "draft_order"
     model: ClassVar[type[Model]] = DraftOrder
     path = "draft_orders.json"
+    id_list = IdList("draft_orders.json", "draft_orders", statuses=_STATUSES)
+    comparison = _COMPARISON
 
     def count_listed(self, source: Source) -> int | None:
         counts = [source.client.count("draft_orders/count.json", status=status) for status in _STATUSES]
@@ -98,6 +139,26 @@ class DraftOrderStream(OptionalStream):
             write_in_savepoint(lambda row=row: _write_draft(source, row, targets))  # type: ignore[misc]
             for row in objects
         ]
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, DraftOrder)
+        delete_draft_order(target, actor=ACTOR, at=at)
+
+    def normalize_pair(self, source: Source, theirs: SourceObject, ours: SourceObject) -> None:
+        """Compare only the id of the customer, because customers are compared."""
+        for draft in (theirs, ours):
+            customer = draft.get("customer")
+            draft["customer"] = {"id": customer["id"]} if customer else None
+
+    def find_exempt(self, target_ids: Collection[int]) -> Mapping[int, str]:
+        """Return the draft orders that are completed here, and those of erased customers."""
+        drafts = DraftOrder.objects.filter(pk__in=target_ids)
+        completed = drafts.filter(status=DraftOrder.Status.COMPLETED).values_list("pk", flat=True)
+        erased = drafts.filter(customer__redacted_at__isnull=False).values_list("pk", flat=True)
+        return {**dict.fromkeys(completed, _HAS_ORDER), **dict.fromkeys(erased, ERASED_REASON)}
+
+    def get_reason_left_out(self, row: SourceObject) -> str:
+        return _HAS_ORDER if row.get("status") == DraftOrder.Status.COMPLETED else ""
 
 
 def _find_targets(source: Source, objects: Sequence[SourceObject]) -> _Targets:

@@ -3,7 +3,7 @@
 An imported card has no code, so customers can't pay with it. The import of a file with codes, or staff, sets the code.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import ClassVar
 
@@ -19,11 +19,13 @@ from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
 from apps.customers.api.fields import BlankAsNullTextField
 from apps.customers.models import Customer
+from apps.gift_cards.api.gift_cards import GiftCardSerializer
 from apps.gift_cards.domain.codes import LAST_CHARACTERS, normalize_code
 from apps.gift_cards.domain.restored_balances import restore_card_without_code, update_restored_card
 from apps.gift_cards.models import GiftCard
 from apps.imports_exports.resources.cells import convert_api_errors
 from apps.orders.api.fields import AmountField, blank_as_null_text
+from apps.store_imports.domain.comparison import CREATED_NOW, Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, write_in_savepoint
 from apps.store_imports.resources.optional_lists import OptionalStream
@@ -54,6 +56,17 @@ class GiftCardStream(OptionalStream):
     model: ClassVar[type[Model]] = GiftCard
     path = "gift_cards.json"
     can_be_forbidden = True
+    comparison = Comparison(
+        serializer=GiftCardSerializer,
+        ids={"customer_id": "customer"},
+        not_compared={
+            "created_at": CREATED_NOW,
+            "api_client_id": "the apps of the store have other IDs",
+            "user_id": "the staff of the store have other IDs",
+            **dict.fromkeys(("order_id", "line_item_id"), "imported cards have no order in which they were sold"),
+        },
+        limits={"last_characters": "a code that was set in this shop can have other last characters"},
+    )
 
     def read_list(self, source: Source, position: int) -> Sequence[SourceObject]:
         client, filters = source.client, source.change_filter
@@ -75,6 +88,20 @@ class GiftCardStream(OptionalStream):
             )
             for row in objects
         ]
+
+    def read_own(self, source: Source, target_ids: Collection[int]) -> Mapping[int, SourceObject]:
+        """Return the cards, without the notes of cards of erased customers, which are not imported."""
+        cards = super().read_own(source, target_ids)
+        erased = GiftCard.objects.filter(pk__in=target_ids, customer__redacted_at__isnull=False)
+        for pk in erased.values_list("pk", flat=True):
+            del cards[pk]["note"]
+        return cards
+
+    def normalize_pair(self, source: Source, theirs: SourceObject, ours: SourceObject) -> None:
+        """Compare only whether the card is disabled, because it gets the time of the import."""
+        for card in (theirs, ours):
+            card["disabled_at"] = card.get("disabled_at") is not None
+            card["last_characters"] = normalize_code(card["last_characters"])
 
 
 def _is_owned(row: SourceObject) -> bool:

@@ -1,7 +1,8 @@
 """Import discounts: the price rules, and then their codes. A code keeps the number of its uses."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -12,13 +13,15 @@ from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_message, define_text
 from apps.core.rest.resources.serializers import validate_body
 from apps.core.rest.versions import get_latest_version
+from apps.discounts.api.discount_codes import DiscountCodeSerializer
 from apps.discounts.api.price_rules import PriceRuleSerializer
 from apps.discounts.domain.codes import NewCode, create_codes, set_earlier_uses, update_code
-from apps.discounts.domain.price_rules import ITEM_LISTS, create_price_rule, update_price_rule
+from apps.discounts.domain.price_rules import ITEM_LISTS, create_price_rule, delete_price_rule, update_price_rule
 from apps.discounts.models import DiscountCode, PriceRule
 from apps.imports_exports.resources.cells import convert_api_errors
+from apps.store_imports.domain.comparison import CREATED_NOW, Comparison
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed
-from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.optional_lists import OptionalStream
 
 PAGE_SIZE = 100
@@ -42,6 +45,16 @@ class PriceRuleStream(OptionalStream):
     resource = "price_rule"
     model: ClassVar[type[Model]] = PriceRule
     path = "price_rules.json"
+    id_list = IdList("price_rules.json", "price_rules")
+    comparison = Comparison(
+        serializer=PriceRuleSerializer,
+        ids={name: entry.link for name, entry in ITEM_LISTS.items()},
+        not_compared={
+            "created_at": CREATED_NOW,
+            "customer_segment_prerequisite_ids": "segments of customers can't be read",
+        },
+        unordered=tuple(ITEM_LISTS),
+    )
 
     def read_list(self, source: Source, position: int) -> Sequence[SourceObject]:
         client, filters = source.client, source.change_filter
@@ -57,6 +70,19 @@ class PriceRuleStream(OptionalStream):
             )
             for row in objects
         ]
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, PriceRule)
+        delete_price_rule(target, actor=ACTOR, at=at)
+
+    def get_part_ids(self, target: Model) -> Mapping[str, Collection[int]]:
+        codes = DiscountCode.objects.filter(rule_id=target.pk)
+        return {DiscountCodeStream.resource: list(codes.values_list("pk", flat=True))}
+
+    def normalize_pair(self, source: Source, theirs: SourceObject, ours: SourceObject) -> None:
+        """Leave out selected objects that were not imported, which the import notes."""
+        for name in ITEM_LISTS:
+            theirs[name] = [pk for pk in theirs.get(name) or () if isinstance(pk, int)]
 
 
 def _find_targets(source: Source, objects: Sequence[SourceObject]) -> Targets:
@@ -102,6 +128,12 @@ class DiscountCodeStream(Stream):
     name = "discount_codes"
     resource = "discount_code"
     model: ClassVar[type[Model]] = DiscountCode
+    comparison = Comparison(
+        serializer=DiscountCodeSerializer,
+        ids={"price_rule_id": "price_rule"},
+        not_compared={"created_at": CREATED_NOW},
+    )
+    is_ascending = False
 
     def count_objects(self, source: Source) -> int | None:
         return source.client.count("discount_codes/count.json")
@@ -142,6 +174,14 @@ class DiscountCodeStream(Stream):
                     lambda row=row, code=code: _update_code(source, row, code)  # type: ignore[misc]
                 )
         return [results[row["id"]] for row in objects]
+
+    def read_own(self, source: Source, target_ids: Collection[int]) -> Mapping[int, SourceObject]:
+        """Return codes with the uses in the store. The uses in this shop are added to them."""
+        codes = super().read_own(source, target_ids)
+        uses = DiscountCode.objects.filter(pk__in=target_ids).values_list("pk", "earlier_uses")
+        for pk, count in uses:
+            codes[pk]["usage_count"] = count
+        return codes
 
 
 def _read_codes(source: Source, position: int) -> Iterator[Sequence[SourceObject]]:
