@@ -58,7 +58,6 @@ def test_a_store_is_imported_with_everything_and_a_second_run_writes_nothing(imp
         "products": [5, 0, 0, 0],
         "smart_collections": [1, 0, 0, 0],
         "customers": [5, 0, 0, 0],
-        "orders": [0, 0, 0, 0],
         "pages": [3, 0, 0, 0],
         "redirects": [3, 0, 0, 0],
         "themes": [1, 0, 0, 0],
@@ -75,6 +74,27 @@ def test_a_store_is_imported_with_everything_and_a_second_run_writes_nothing(imp
     with assert_database_unchanged(ignored_tables=OWN_TABLES):
         second = get_counts(importer.run())
     assert {(new, changed, failed) for new, changed, _, failed in second.values()} == {(0, 0, 0)}
+
+
+def test_only_selected_objects_are_imported_and_a_later_run_imports_the_rest(importer: StoreImporter) -> None:
+    product = post(importer.source, "products", "product", {"title": "Chair"})
+    post(importer.source, "pages", "page", {"title": "About"})
+    add_metafield(importer.source, f"products/{product['id']}", "single_line_text_field", "Oak")
+
+    output = importer.run("--only", "product_metafields,pages")
+
+    assert set(get_counts(output)) == {"product_metafields", "pages"}
+    assert "product_metafields refer to products" in output
+    assert importer.target.get("products/count.json").json()["count"] == 0
+    with pytest.raises(CommandError, match="--only can't be combined with --follow"):
+        importer.run("--only", "pages", "--follow")
+    with pytest.raises(CommandError, match="Unknown: shelves"):
+        importer.run("--only", "shelves")
+
+    counts = get_counts(importer.run())
+
+    assert (counts["products"], counts["pages"]) == ([1, 0, 0, 0], [0, 0, 1, 0])
+    assert counts["product_metafields"] == [1, 0, 0, 0]
 
 
 def test_the_map_names_each_object_and_metafields_refer_to_the_imported_objects(importer: StoreImporter) -> None:

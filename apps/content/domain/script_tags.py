@@ -42,10 +42,15 @@ def update_script_tag(tag: ScriptTag, attrs: Attrs, *, actor: str, at: datetime)
         record_event("script_tags/update", tag, actor=actor, at=at, changes=changes)
 
 
+@transaction.atomic
+def delete_script_tag(tag: ScriptTag, *, actor: str, at: datetime) -> None:
+    record_event("script_tags/delete", tag, actor=actor, at=at)
+    tag.delete()
+
+
 def delete_script_tags(installation: Installation, at: datetime) -> None:
     for tag in ScriptTag.objects.filter(app_id=installation.app_id).order_by("id"):
-        record_event("script_tags/delete", tag, actor="system", at=at)
-        tag.delete()
+        delete_script_tag(tag, actor="system", at=at)
 
 
 logger = logging.getLogger(__name__)

@@ -28,6 +28,7 @@ ALWAYS_DIFFERENT: Mapping[str, str] = {
 # Reasons that several streams have not to compare a member.
 CREATED_NOW = "imported objects get the time of the import"
 KEEPS_HANDLE = "an object that was imported keeps its handle when the store changes it"
+KEEPS_TIME = "an object that this shop had before the import keeps its time of creation"
 OWN_ADDRESS = "each shop serves its images at its own address"
 ANY_DEPTH = "*."
 _INDEX = re.compile(r"\[[0-9]+\]", re.ASCII)

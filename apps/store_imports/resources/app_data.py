@@ -6,15 +6,16 @@ runs don't import them again.
 """
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from apps.content.api.script_tags import ScriptTagSerializer
-from apps.content.domain.script_tags import create_script_tag, update_script_tag
+from apps.content.domain.script_tags import create_script_tag, delete_script_tag, update_script_tag
 from apps.content.models import ScriptTag
 from apps.core.i18n.messages import define_text
 from apps.core.rest.resources.serializers import validate_body
@@ -23,12 +24,20 @@ from apps.core.tenancy.models import App, Installation
 from apps.core.tenancy.scope import get_current_shop
 from apps.imports_exports.resources.cells import convert_api_errors
 from apps.shops.domain.app_installation import create_app, install_app
+from apps.store_imports.domain.comparison import CREATED_NOW, Comparison
 from apps.store_imports.domain.id_map import NewId
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
-from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.models import MappedId
 from apps.store_imports.resources.moments import read_creation_time
+from apps.webhooks.api.webhooks import WebhookSerializer
 from apps.webhooks.domain import topics
-from apps.webhooks.domain.subscriptions import create_subscription, pause_subscription, update_subscription
+from apps.webhooks.domain.subscriptions import (
+    create_subscription,
+    delete_subscription,
+    pause_subscription,
+    update_subscription,
+)
 from apps.webhooks.models import Subscription
 
 PAGE_SIZE = 100
@@ -76,6 +85,12 @@ class _AppDataStream(Stream):
             for row in objects
         ]
 
+    def get_own_objects(self) -> QuerySet[Any]:
+        """Return the objects of the import's app, because the other apps of this shop have their own."""
+        imported = MappedId.objects.filter(resource=_INSTALLATION).values("target_id")
+        apps = Installation.objects.filter(pk__in=imported).values("app_id")
+        return self.model._default_manager.filter(app_id__in=apps)
+
     @abstractmethod
     def write_object(self, source: Source, row: SourceObject, target: Any) -> ObjectResult:
         """Create an object, or update an object that was imported before."""
@@ -85,6 +100,12 @@ class ScriptTagStream(_AppDataStream):
     name = "script_tags"
     resource = "script_tag"
     model: ClassVar[type[Model]] = ScriptTag
+    id_list = IdList("script_tags.json", "script_tags")
+    comparison = Comparison(serializer=ScriptTagSerializer)
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, ScriptTag)
+        delete_script_tag(target, actor=ACTOR, at=at)
 
     def write_object(self, source: Source, row: SourceObject, target: ScriptTag | None) -> ObjectResult:
         body = {name: row[name] for name in _SCRIPT_FIELDS if row.get(name) is not None}
@@ -108,6 +129,28 @@ class WebhookStream(_AppDataStream):
     name = "webhooks"
     resource = "webhook"
     model: ClassVar[type[Model]] = Subscription
+    id_list = IdList("webhooks.json", "webhooks")
+    comparison = Comparison(
+        serializer=WebhookSerializer,
+        not_compared={
+            "created_at": CREATED_NOW,
+            **dict.fromkeys(("state", "state_reason", "state_changed_at"), "imported webhooks are paused"),
+            "warnings": "are those of this installation",
+        },
+        limits={"api_version": "a version that this installation does not serve is replaced with the latest"},
+    )
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, Subscription)
+        if target.deleted_at is None:
+            delete_subscription(target, actor=ACTOR, at=at)
+
+    def get_own_objects(self) -> QuerySet[Any]:
+        return super().get_own_objects().filter(deleted_at=None)
+
+    def find_exempt(self, target_ids: Collection[int]) -> Mapping[int, str]:
+        deleted = Subscription.objects.filter(pk__in=target_ids).exclude(deleted_at=None)
+        return dict.fromkeys(deleted.values_list("pk", flat=True), "the webhook was deleted in this shop")
 
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         """Return webhooks without their state in the store, which changes with the results of deliveries."""

@@ -4,12 +4,12 @@ Settings are only imported into a shop without products, customers and orders, b
 and times mean. In other shops, the report lists the settings that differ.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from apps.catalog.models import Product
 from apps.core.exceptions import DomainError
@@ -26,6 +26,7 @@ from apps.shops.api.countries import CountrySerializer, ProvinceSerializer
 from apps.shops.domain.settings import change_settings
 from apps.shops.domain.shop_countries import create_country, update_country, update_province
 from apps.shops.models import ShopCountry, ShopProvince
+from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.id_map import NewId
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
@@ -52,6 +53,7 @@ _COLUMNS = {
     "taxes_included": "taxes_included",
     "tax_shipping": "shipping_taxed",
 }
+_WITH_DATA = "settings are only imported into a shop without products, customers and orders"
 _RATE_KEPT = define_text(
     "store_imports.rate_kept",
     "The tax rate of the country is 0 in the store, so the rate of this shop was kept. Check it under Settings → "
@@ -70,6 +72,7 @@ class SettingsStream(Stream):
     name = "settings"
     resource = "shop"
     model: ClassVar[type[Model]] = Shop
+    comparison = Comparison(serializer=None, limits=dict.fromkeys(_COLUMNS, _WITH_DATA))
 
     def count_objects(self, source: Source) -> int | None:
         return 1
@@ -79,6 +82,13 @@ class SettingsStream(Stream):
             number = int(source.shop["id"])
         members = {name: source.shop[name] for name in _COLUMNS if source.shop.get(name) is not None}
         return [] if position else [{**members, "id": number}]
+
+    def get_own_objects(self) -> QuerySet[Any]:
+        return Shop.objects.filter(pk=get_current_shop().pk)
+
+    def read_own(self, source: Source, target_ids: Collection[int]) -> Mapping[int, SourceObject]:
+        shops = self.get_own_objects().filter(pk__in=target_ids)
+        return {shop.pk: {name: getattr(shop, column) for name, column in _COLUMNS.items()} for shop in shops}
 
     def write_objects(self, source: Source, objects: Sequence[SourceObject], files: Any) -> Sequence[ObjectResult]:
         shop_id = get_current_shop().pk
@@ -103,6 +113,25 @@ class CountryStream(OptionalStream):
     resource = "country"
     model: ClassVar[type[Model]] = ShopCountry
     path = "countries.json"
+    comparison = Comparison(
+        serializer=CountrySerializer,
+        ids={"provinces.id": "province", "provinces.country_id": "country"},
+        not_compared={
+            "*.name": "is in the language of the shop. The code is compared",
+            "provinces.shipping_zone_id": "shipping zones are not imported",
+            "provinces.tax_percentage": "is calculated from the tax, which is compared",
+        },
+        limits={
+            "tax": "a country without a rate in the store keeps the rate of this shop",
+            "tax_name": "a country without a name of the tax in the store keeps the name of this shop",
+            "provinces": "provinces that this installation does not know are not imported",
+        },
+        unordered=("provinces",),
+    )
+
+    def get_own_objects(self) -> QuerySet[Any]:
+        """Return nothing, because each shop has the countries of its own rates."""
+        return ShopCountry.objects.none()
 
     def read_list(self, source: Source, position: int) -> Sequence[SourceObject]:
         return source.client.get_page(self.path, self.name, since_id=position, limit=PAGE_SIZE)

@@ -5,22 +5,24 @@ never changes a member of the shop, because the permissions of staff are managed
 """
 
 import re
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from apps.core.i18n.messages import Message, define_message, define_text, join_messages
 from apps.core.tenancy.models import Membership
 from apps.core.tenancy.permissions import NAMES
 from apps.core.tenancy.scope import get_current_shop
 from apps.staff.domain.memberships import create_inactive_member
+from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed, sort_by_id
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, write_in_savepoint
 from apps.store_imports.resources.optional_lists import OptionalStream
 
 # Names of permissions that begin with the name of another platform.
 _PAYMENTS = re.compile(r"\A[a-z]+(?=_payments_(?:accounts|transfers)\Z)")
+_NEVER_CHANGED = "staff are not changed after they were imported"
 _UNKNOWN = define_message("store_imports.unknown_permissions", "These permissions do not exist in this shop: {names}")
 _OWNER = define_text(
     "store_imports.account_owner",
@@ -34,6 +36,25 @@ class StaffStream(OptionalStream):
     model: ClassVar[type[Model]] = Membership
     path = "users.json"
     can_be_forbidden = True
+    comparison = Comparison(
+        serializer=None,
+        not_compared={
+            **dict.fromkeys(("permissions", "account_owner", "user_type"), "permissions are managed in this shop"),
+        },
+        limits=dict.fromkeys(("email", "first_name", "last_name"), _NEVER_CHANGED),
+    )
+
+    def get_own_objects(self) -> QuerySet[Any]:
+        """Return nothing, because each shop has its own staff."""
+        return Membership.objects.none()
+
+    def read_own(self, source: Source, target_ids: Collection[int]) -> Mapping[int, SourceObject]:
+        names = ("email", "first_name", "last_name")
+        rows = Membership.objects.filter(pk__in=target_ids).select_related("user")
+        return {row.pk: {name: getattr(row.user, name) for name in names} for row in rows}
+
+    def normalize_pair(self, source: Source, theirs: SourceObject, ours: SourceObject) -> None:
+        theirs["email"] = str(theirs["email"]).lower()
 
     def count_listed(self, source: Source) -> int | None:
         return None
@@ -45,15 +66,15 @@ class StaffStream(OptionalStream):
     def write_listed(self, source: Source, objects: Sequence[SourceObject]) -> Sequence[ObjectResult]:
         known = source.ids.get_target_ids(self.resource, [row["id"] for row in objects])
         members = Membership.objects.in_bulk(list(known.values()))
-        emails = {email.lower() for email in Membership.objects.values_list("user__email", flat=True)}
+        by_email = {email.lower(): pk for email, pk in Membership.objects.values_list("user__email", "pk")}
         results = []
         for row in objects:
             with refuse_malformed(self.name, row):
                 email = str(row["email"]).lower()
             if known.get(row["id"]) in members:
                 results.append(ObjectResult(Outcome.UNCHANGED, known[row["id"]]))
-            elif email in emails:
-                results.append(ObjectResult(Outcome.UNCHANGED))
+            elif email in by_email:
+                results.append(ObjectResult(Outcome.UNCHANGED, by_email[email]))
             else:
                 result = write_in_savepoint(lambda row=row: _create_member(source, row))  # type: ignore[misc]
                 # A user of another shop is a note, because every later run would fail.

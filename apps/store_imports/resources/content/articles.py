@@ -16,6 +16,7 @@ from apps.core.i18n.messages import Message, define_text
 from apps.core.rest.resources.serializers import validate_body
 from apps.core.rest.versions import get_latest_version
 from apps.imports_exports.resources.cells import convert_api_errors
+from apps.store_imports.domain.comparison import CREATED_NOW, KEEPS_HANDLE, KEEPS_TIME, OWN_ADDRESS, Comparison
 from apps.store_imports.domain.id_map import NewId
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import (
@@ -47,6 +48,25 @@ class ArticleStream(Stream):
     resource = "article"
     model: ClassVar[type[Model]] = Article
     path_prefix = "/blogs/"
+    comparison = Comparison(
+        serializer=ArticleSerializer,
+        ids={"blog_id": "blog"},
+        not_compared={
+            "user_id": "is the user who wrote the article. The author's name is compared",
+            "image.src": OWN_ADDRESS,
+            "image.created_at": CREATED_NOW,
+        },
+        limits={
+            "handle": KEEPS_HANDLE,
+            "blog_id": "an article that was imported keeps its blog when the store moves it",
+            "created_at": KEEPS_TIME,
+        },
+    )
+
+    def normalize_pair(self, source: Source, theirs: SourceObject, ours: SourceObject) -> None:
+        """Add a missing image, because articles without an image do not have the member."""
+        for row in (theirs, ours):
+            row.setdefault("image", None)
 
     def get_source_path(self, row: SourceObject) -> str:
         return f"/blogs/{row['blog_handle']}/{row['handle']}"

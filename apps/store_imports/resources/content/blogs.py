@@ -11,6 +11,7 @@ from apps.content.models import Blog
 from apps.core.rest.resources.serializers import validate_body
 from apps.core.rest.versions import get_latest_version
 from apps.imports_exports.resources.cells import convert_api_errors
+from apps.store_imports.domain.comparison import KEEPS_HANDLE, KEEPS_TIME, Comparison
 from apps.store_imports.domain.source_client import SourceObject
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.handles import find_taken_handles
@@ -27,6 +28,14 @@ class BlogStream(Stream):
     resource = "blog"
     model: ClassVar[type[Model]] = Blog
     path_prefix = "/blogs/"
+    comparison = Comparison(
+        serializer=BlogSerializer,
+        not_compared={
+            "tags": "are the tags of the articles, which are compared",
+            **dict.fromkeys(("feedburner", "feedburner_location"), "this installation has no FeedBurner feeds"),
+        },
+        limits={"handle": KEEPS_HANDLE, "created_at": KEEPS_TIME},
+    )
 
     def count_objects(self, source: Source) -> int | None:
         return source.client.count("blogs/count.json")

@@ -1,6 +1,7 @@
 """Import the comments on articles with their status."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.db.models import Model
@@ -13,8 +14,9 @@ from apps.core.rest.resources.serializers import validate_body
 from apps.core.rest.versions import get_latest_version
 from apps.core.types import Attrs
 from apps.imports_exports.resources.cells import convert_api_errors
+from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
-from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.moments import parse_source_moment, read_creation_time
 
 PAGE_SIZE = 100
@@ -29,6 +31,12 @@ class CommentStream(Stream):
     name = "comments"
     resource = "comment"
     model: ClassVar[type[Model]] = Comment
+    id_list = IdList("comments.json", "comments")
+    comparison = Comparison(serializer=CommentSerializer, ids={"article_id": "article", "blog_id": "blog"})
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, Comment)
+        comments.delete_comment(target, actor=ACTOR, at=at)
 
     def count_objects(self, source: Source) -> int | None:
         return source.client.count("comments/count.json")
