@@ -44,7 +44,7 @@ class StoreImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StoreImport]):
         "search", "migrate, migration, import a store, switch platform, shopify, transfer shop, copy store"
     )
     intro = gettext_lazy(
-        "Bring over the products, customers and pages of another store. The store is only read, and stays open."
+        "Bring over the products, customers, orders and pages of another store. The store is only read, and stays open."
     )
     empty_text = gettext_lazy("No store has been moved here yet. To start, choose Connect a store…")
     list_display = ("source_url", "status", "created_at", "finished_at")

@@ -14,8 +14,9 @@ from django.db.models import Model
 from apps.core.events.context import event_context
 from apps.core.events.models import Event
 from apps.core.events.recording import record_for_audit_log_only
-from apps.core.i18n.messages import Message, as_message, define_message, define_text
+from apps.core.i18n.messages import Message, as_message
 from apps.core.tenancy.scope import get_current_shop
+from apps.store_imports.domain.report import KEPT_CHANGED, KEPT_REFUSED
 from apps.store_imports.domain.source_client import ObjectGone
 from apps.store_imports.domain.streams import (
     ACTOR,
@@ -33,13 +34,6 @@ IDS_PER_PAGE = 250
 DELETED_AT_ONCE = 50
 # A list without this part of the imported objects is not trusted, unless only a few are missing.
 MAX_MISSING_SHARE, MAX_MISSING_FEW = 0.5, 10
-
-_CHANGED_HERE = define_text(
-    "store_imports.kept_changed", "The store has deleted this object. It was kept, because it was changed in this shop."
-)
-_NOT_DELETABLE = define_message(
-    "store_imports.kept_refused", "The store has deleted this object. It was kept: {reason}"
-)
 
 
 def delete_missing_objects(store_import: StoreImport, source: Source, *, always: bool = False) -> Iterator[int]:
@@ -157,7 +151,7 @@ def _delete_objects(store_import: StoreImport, source: Source, stream: Stream, s
             target = targets.get(entry.target_id)
             problem: Message | None = None
             if target is not None and entry.target_id in changed_here:
-                problem = as_message(_CHANGED_HERE)
+                problem = as_message(KEPT_CHANGED)
             elif target is not None:
                 parts = stream.get_part_ids(target)
                 problem = _delete_target(source, stream, target)
@@ -179,7 +173,7 @@ def _delete_target(source: Source, stream: Stream, target: Model) -> Message | N
     result = write_in_savepoint(delete)
     if result.problem is None:
         return None
-    return _NOT_DELETABLE(reason=as_message(result.problem))
+    return KEPT_REFUSED(reason=as_message(result.problem))
 
 
 def _save_deletion(store_import: StoreImport, stream: Stream, entry: MappedId, problem: Message | None) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from apps.core.i18n.messages import define_message, define_text
 from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.domain.source_client import SourceObject
 
@@ -21,6 +22,11 @@ NOT_IMPORTED = (
     ("script tags and webhooks of other apps", "the API only returns those of the app that reads. Install the apps"),
     ("deletions in the store", "only --follow and --final delete objects here"),
 )
+# The notes about objects that the store has deleted.
+KEPT_CHANGED = define_text(
+    "store_imports.kept_changed", "The store has deleted this object. It was kept, because it was changed in this shop."
+)
+KEPT_REFUSED = define_message("store_imports.kept_refused", "The store has deleted this object. It was kept: {reason}")
 # The members of the shop object in the REST API, with the columns of ``Shop``.
 COMPARED_SETTINGS = {
     "name": "name",
