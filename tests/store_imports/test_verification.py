@@ -27,7 +27,7 @@ def test_each_stream_declares_how_its_objects_are_compared() -> None:
     # A stream without a serializer reads the objects of this shop by itself.
     for stream in streams.values():
         assert stream.comparison is not None
-        assert stream.comparison.serializer is not None or "read_own" in dir(type(stream))
+        assert stream.comparison.read is not None or "read_own" in dir(type(stream))
 
 
 def read_report(path: Path) -> list[dict[str, Any]]:

@@ -6,16 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-import orjson
-
-from apps.core.rest.reading.query_plans import get_read_plan
-from apps.core.rest.render_context import RenderContext
-from apps.core.rest.resources.serializers import Resource
-from apps.core.rest.versions import get_latest_version, get_served_versions
-from apps.core.strict_json import parse_json
-from apps.core.tenancy.scope import get_current_shop
 from apps.core.timestamps import truncate_to_second
 from apps.store_imports.domain.source_client import SourceObject
 
@@ -31,6 +23,8 @@ KEEPS_HANDLE = "an object that was imported keeps its handle when the store chan
 KEEPS_TIME = "an object that this shop had before the import keeps its time of creation"
 OWN_ADDRESS = "each shop serves its images at its own address"
 ANY_DEPTH = "*."
+# Returns the REST representations of objects of this shop by ID, in a version of the API.
+ObjectReader: TypeAlias = Callable[[Collection[int], str], Mapping[int, SourceObject]]
 _INDEX = re.compile(r"\[[0-9]+\]", re.ASCII)
 
 
@@ -50,22 +44,18 @@ class Comparison:
     equal, and so are two spellings of a time.
 
     Attributes:
-        serializer: The serializer of the REST API, or None if the stream implements ``read_own``.
+        read: Reads the REST representations of objects of this shop, or None if the stream implements ``read_own``.
         ids: The names of resources in the map of IDs, by the paths of members that are IDs or lists of IDs.
         not_compared: The reasons not to compare members, by path. ``*.name`` is a name at any depth.
         limits: The reasons why members can differ, by path. Such differences are reported as limits.
         unordered: The paths of lists of which the order has no meaning.
     """
 
-    serializer: Resource | None
+    read: ObjectReader | None
     ids: Mapping[str, str] = field(default_factory=dict)
     not_compared: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, str] = field(default_factory=dict)
     unordered: Collection[str] = ()
-
-    def read_objects(self, target_ids: Collection[int], version: str) -> Mapping[int, SourceObject]:
-        assert self.serializer is not None
-        return read_objects(self.serializer, target_ids, version)
 
     def is_compared(self, path: str) -> bool:
         name = path.rpartition(".")[2]
@@ -145,16 +135,6 @@ class Comparison:
             return json.dumps(row, sort_keys=True, default=str)
 
         return sorted(rows, key=get_key)
-
-
-def read_objects(serializer: Resource, target_ids: Collection[int], version: str) -> Mapping[int, SourceObject]:
-    """Return the REST representations of objects of this shop by ID, parsed like those of a store."""
-    if version not in get_served_versions():
-        version = get_latest_version()
-    context = RenderContext(get_current_shop(), version)
-    objects = get_read_plan(serializer, version).read_ids(list(target_ids), context)
-    bodies = {pk: orjson.dumps(row) for pk, row in objects.items()}
-    return {pk: parse_json(body, limit=len(body)) for pk, body in bodies.items()}
 
 
 def normalize_value(value: object) -> object:

@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from apps.core.http.sync_client import MIB, Limits
 from apps.core.i18n.messages import define_message, define_text
-from apps.core.rest.versions import get_latest_version
 from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.domain.errors import ImportRunning, SourceUnreachable, SourceUnreadable
 from apps.store_imports.domain.id_map import IdMap
@@ -90,7 +89,7 @@ def check_connection(*, address: str, token: str, platform: str) -> CheckedStore
     limit = _TimeLimit()
     for brand in dict.fromkeys(_BRANDS[platform]):
         client = SourceClient(
-            url, token, brand, get_latest_version(), limit.sleep, Limits(8 * MIB, total_seconds=8), attempts=2
+            url, token, brand, settings.API_VERSIONS[-1], limit.sleep, Limits(8 * MIB, total_seconds=8), attempts=2
         )
         try:
             shop = read_source_shop(client)
@@ -171,7 +170,7 @@ def save_connection(store: CheckedStore, *, platform: str, at: datetime) -> Stor
 
 def create_client(connection: StoreConnection) -> SourceClient:
     url = connection.store_import.source_url
-    return SourceClient(url, connection.token, connection.brand, get_latest_version())
+    return SourceClient(url, connection.token, connection.brand, settings.API_VERSIONS[-1])
 
 
 def delete_expired_tokens(now: datetime) -> int:

@@ -184,8 +184,8 @@ class Stream(ABC):
     def read_own(self, source: Source, target_ids: Collection[int]) -> Mapping[int, SourceObject]:
         """Return the objects of this shop by id, in the form in which ``read_page`` returns those of the store."""
         assert self.comparison is not None
-        assert self.comparison.serializer is not None
-        return self.comparison.read_objects(target_ids, source.client.version)
+        assert self.comparison.read is not None
+        return self.comparison.read(target_ids, source.client.version)
 
     def normalize_pair(self, source: Source, theirs: SourceObject, ours: SourceObject) -> None:  # noqa: B027
         """Change the two representations of an object so that members can be compared."""

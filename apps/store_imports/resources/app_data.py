@@ -30,6 +30,7 @@ from apps.store_imports.domain.source_client import SourceObject, refuse_malform
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.models import MappedId
 from apps.store_imports.resources.moments import read_creation_time
+from apps.store_imports.resources.rest_objects import create_reader
 from apps.webhooks.api.webhooks import WebhookSerializer
 from apps.webhooks.domain import topics
 from apps.webhooks.domain.subscriptions import (
@@ -101,7 +102,7 @@ class ScriptTagStream(_AppDataStream):
     resource = "script_tag"
     model: ClassVar[type[Model]] = ScriptTag
     id_list = IdList("script_tags.json", "script_tags")
-    comparison = Comparison(serializer=ScriptTagSerializer)
+    comparison = Comparison(read=create_reader(ScriptTagSerializer))
 
     def delete_target(self, target: Model, *, at: datetime) -> None:
         assert isinstance(target, ScriptTag)
@@ -131,7 +132,7 @@ class WebhookStream(_AppDataStream):
     model: ClassVar[type[Model]] = Subscription
     id_list = IdList("webhooks.json", "webhooks")
     comparison = Comparison(
-        serializer=WebhookSerializer,
+        read=create_reader(WebhookSerializer),
         not_compared={
             "created_at": CREATED_NOW,
             **dict.fromkeys(("state", "state_reason", "state_changed_at"), "imported webhooks are paused"),

@@ -29,6 +29,7 @@ from apps.store_imports.domain.source_client import SourceObject, refuse_malform
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.handles import find_taken_handles
 from apps.store_imports.resources.moments import parse_source_moment
+from apps.store_imports.resources.rest_objects import create_reader
 
 PAGE_SIZE = 50
 IMAGE_SECONDS = 10.0
@@ -156,7 +157,7 @@ class CustomCollectionStream(CollectionStream):
     serializer = CustomCollectionSerializer
     id_list = IdList("custom_collections.json", "custom_collections")
     comparison = Comparison(
-        serializer=CustomCollectionSerializer,
+        read=create_reader(CustomCollectionSerializer),
         ids={"product_ids": "product"},
         not_compared=_NOT_COMPARED,
         limits=_LIMITS,
@@ -219,7 +220,7 @@ class SmartCollectionStream(CollectionStream):
     kind = Collection.Kind.SMART
     serializer = SmartCollectionSerializer
     id_list = IdList("smart_collections.json", "smart_collections")
-    comparison = Comparison(serializer=SmartCollectionSerializer, not_compared=_NOT_COMPARED, limits=_LIMITS)
+    comparison = Comparison(read=create_reader(SmartCollectionSerializer), not_compared=_NOT_COMPARED, limits=_LIMITS)
 
 
 def _is_same_second(before: Any, after: Any) -> bool:

@@ -28,10 +28,11 @@ from apps.customers.domain.customers import (
 )
 from apps.customers.models import Address, Customer
 from apps.imports_exports.resources.cells import convert_api_errors
-from apps.store_imports.domain.comparison import Comparison, read_objects
+from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.moments import parse_source_moment, read_creation_time
+from apps.store_imports.resources.rest_objects import create_reader, read_objects
 
 PAGE_SIZE = 100
 _FIELDS = (
@@ -59,7 +60,7 @@ class CustomerStream(Stream):
     model: ClassVar[type[Model]] = Customer
     id_list = IdList("customers.json", "customers")
     comparison = Comparison(
-        serializer=CustomerSerializer,
+        read=create_reader(CustomerSerializer),
         ids={
             "addresses.customer_id": "customer",
             "default_address.customer_id": "customer",

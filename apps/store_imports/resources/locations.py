@@ -15,6 +15,7 @@ from apps.inventory.models import InventoryLevel, Location
 from apps.store_imports.domain.comparison import CREATED_NOW, Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed, sort_by_id
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.resources.rest_objects import create_reader
 
 _COLUMNS = ("name", "address1", "address2", "city", "zip", "phone", "province", "province_code", "country_code")
 LANGUAGE = "is in the language of the shop"
@@ -31,7 +32,7 @@ class LocationStream(Stream):
     resource = "location"
     model: ClassVar[type[Model]] = Location
     comparison = Comparison(
-        serializer=LocationSerializer,
+        read=create_reader(LocationSerializer),
         not_compared={
             "created_at": CREATED_NOW,
             "localized_country_name": LANGUAGE,

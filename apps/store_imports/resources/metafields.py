@@ -16,11 +16,12 @@ from apps.metafields.api.metafields import MetafieldSerializer
 from apps.metafields.domain.owners import OwnerType, owner_types
 from apps.metafields.domain.write import MetafieldInput, delete_metafield, set_metafields, validate_metafield
 from apps.metafields.models import Metafield
-from apps.store_imports.domain.comparison import Comparison, read_objects
+from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.id_map import NewId
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.customers import find_erased
+from apps.store_imports.resources.rest_objects import read_objects
 
 # Each owner costs a request.
 PAGE_SIZE = 20
@@ -47,7 +48,7 @@ class MetafieldStream(Stream):
     """The metafields of one type of owners. An object is an owner's id with the list of its metafields."""
 
     owner: ClassVar[OwnerType]
-    comparison = Comparison(serializer=None)
+    comparison = Comparison(read=None)
 
     def count_objects(self, source: Source) -> int | None:
         return None if source.changed_since else source.ids.count_entries(self.owner.resource)
@@ -153,7 +154,7 @@ class OptionalMetafieldStream(MetafieldStream):
     """The metafields of owners that a store has so many of that reading them takes hours. They must be requested."""
 
     comparison = Comparison(
-        serializer=None,
+        read=None,
         not_compared={"metafields": "each owner takes a request, so they are not compared"},
     )
 

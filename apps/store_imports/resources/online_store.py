@@ -20,6 +20,7 @@ from apps.store_imports.domain.source_client import SourceObject, refuse_malform
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream
 from apps.store_imports.resources.file_rows import OUTCOMES, import_file_rows
 from apps.store_imports.resources.handles import find_taken_handles
+from apps.store_imports.resources.rest_objects import create_reader
 
 PAGE_SIZE = 100
 _LOOP = define_message(
@@ -92,7 +93,7 @@ class PageStream(_FileRowStream):
     model: ClassVar[type[Model]] = Page
     id_list = IdList("pages.json", "pages")
     comparison = Comparison(
-        serializer=PageSerializer,
+        read=create_reader(PageSerializer),
         not_compared={"created_at": CREATED_NOW, "shop_id": "each shop has its own ID"},
         limits={"handle": KEEPS_HANDLE},
     )
@@ -121,7 +122,7 @@ class RedirectStream(_FileRowStream):
     resource = "redirect"
     model: ClassVar[type[Model]] = Redirect
     id_list = IdList("redirects.json", "redirects")
-    comparison = Comparison(serializer=RedirectSerializer)
+    comparison = Comparison(read=create_reader(RedirectSerializer))
 
     def delete_target(self, target: Model, *, at: datetime) -> None:
         assert isinstance(target, Redirect)

@@ -31,6 +31,7 @@ from apps.store_imports.domain.id_map import NewId
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.optional_lists import OptionalStream
+from apps.store_imports.resources.rest_objects import create_reader
 
 PAGE_SIZE = 50
 # The members of the shop object in the REST API, with the columns of ``Shop``.
@@ -72,7 +73,7 @@ class SettingsStream(Stream):
     name = "settings"
     resource = "shop"
     model: ClassVar[type[Model]] = Shop
-    comparison = Comparison(serializer=None, limits=dict.fromkeys(_COLUMNS, _WITH_DATA))
+    comparison = Comparison(read=None, limits=dict.fromkeys(_COLUMNS, _WITH_DATA))
 
     def count_objects(self, source: Source) -> int | None:
         return 1
@@ -114,7 +115,7 @@ class CountryStream(OptionalStream):
     model: ClassVar[type[Model]] = ShopCountry
     path = "countries.json"
     comparison = Comparison(
-        serializer=CountrySerializer,
+        read=create_reader(CountrySerializer),
         ids={"provinces.id": "province", "provinces.country_id": "country"},
         not_compared={
             "*.name": "is in the language of the shop. The code is compared",

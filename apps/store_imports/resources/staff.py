@@ -37,7 +37,7 @@ class StaffStream(OptionalStream):
     path = "users.json"
     can_be_forbidden = True
     comparison = Comparison(
-        serializer=None,
+        read=None,
         not_compared={
             **dict.fromkeys(("permissions", "account_owner", "user_type"), "permissions are managed in this shop"),
         },

@@ -31,6 +31,7 @@ from apps.store_imports.domain.streams import (
 from apps.store_imports.resources.collections import NO_IMAGE
 from apps.store_imports.resources.handles import HANDLE_TAKEN
 from apps.store_imports.resources.moments import read_creation_time
+from apps.store_imports.resources.rest_objects import create_reader
 
 # An article can be half a megabyte.
 PAGE_SIZE = 25
@@ -49,7 +50,7 @@ class ArticleStream(Stream):
     model: ClassVar[type[Model]] = Article
     path_prefix = "/blogs/"
     comparison = Comparison(
-        serializer=ArticleSerializer,
+        read=create_reader(ArticleSerializer),
         ids={"blog_id": "blog"},
         not_compared={
             "user_id": "is the user who wrote the article. The author's name is compared",

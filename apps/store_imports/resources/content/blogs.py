@@ -16,6 +16,7 @@ from apps.store_imports.domain.source_client import SourceObject
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.handles import find_taken_handles
 from apps.store_imports.resources.moments import read_creation_time
+from apps.store_imports.resources.rest_objects import create_reader
 
 PAGE_SIZE = 100
 _FIELDS = ("title", "commentable", "template_suffix")
@@ -29,7 +30,7 @@ class BlogStream(Stream):
     model: ClassVar[type[Model]] = Blog
     path_prefix = "/blogs/"
     comparison = Comparison(
-        serializer=BlogSerializer,
+        read=create_reader(BlogSerializer),
         not_compared={
             "tags": "are the tags of the articles, which are compared",
             **dict.fromkeys(("feedburner", "feedburner_location"), "this installation has no FeedBurner feeds"),

@@ -18,6 +18,7 @@ from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.moments import parse_source_moment, read_creation_time
+from apps.store_imports.resources.rest_objects import create_reader
 
 PAGE_SIZE = 100
 Status = Comment.Status
@@ -32,7 +33,7 @@ class CommentStream(Stream):
     resource = "comment"
     model: ClassVar[type[Model]] = Comment
     id_list = IdList("comments.json", "comments")
-    comparison = Comparison(serializer=CommentSerializer, ids={"article_id": "article", "blog_id": "blog"})
+    comparison = Comparison(read=create_reader(CommentSerializer), ids={"article_id": "article", "blog_id": "blog"})
 
     def delete_target(self, target: Model, *, at: datetime) -> None:
         assert isinstance(target, Comment)

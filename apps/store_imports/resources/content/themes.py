@@ -24,6 +24,7 @@ from apps.store_imports.domain.source_client import ObjectGone, SourceObject, re
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.models import MappedId
 from apps.store_imports.resources.moments import read_creation_time
+from apps.store_imports.resources.rest_objects import create_reader
 
 PAGE_SIZE = 50
 MAX_NAME = 255
@@ -46,9 +47,13 @@ class ThemeStream(Stream):
     resource = "theme"
     model: ClassVar[type[Model]] = Theme
     comparison = Comparison(
-        serializer=ThemeSerializer,
+        read=create_reader(ThemeSerializer),
         limits={"role": "themes are imported as drafts. Staff publish them"},
     )
+
+    def get_own_objects(self) -> QuerySet[Any]:
+        """Return the imported themes, because each shop has a theme of its own."""
+        return Theme.objects.filter(pk__in=MappedId.objects.filter(resource=self.resource).values("target_id"))
 
     def count_objects(self, source: Source) -> int | None:
         return None
@@ -90,7 +95,7 @@ class ThemeFileStream(Stream):
     name = "theme_files"
     resource = "theme_file"
     model: ClassVar[type[Model]] = Asset
-    comparison = Comparison(serializer=None, not_compared={"theme_id": "is part of the number of the file"})
+    comparison = Comparison(read=None, not_compared={"theme_id": "is part of the number of the file"})
 
     def get_own_objects(self) -> QuerySet[Any]:
         """Return the files of imported themes."""

@@ -15,17 +15,18 @@ from apps.fulfillment.models.orders import UNFINISHED
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.api.transactions import TransactionSerializer
 from apps.orders.models import Order, Transaction
-from apps.store_imports.domain.comparison import Comparison, read_objects
+from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.source_client import SourceObject
 from apps.store_imports.domain.streams import Source
 from apps.store_imports.resources.customers import ERASED_REASON
 from apps.store_imports.resources.orders.source_orders import shorten_order
+from apps.store_imports.resources.rest_objects import create_reader, read_objects
 
 _RENAMED = "an order gets a new number if the shop already has its number, which the import notes"
 _OTHER_STAFF = "the staff and apps of the store have other IDs"
 _FULFILLMENT_ORDER = ("id", "status", "request_status", "fulfill_at", "assigned_location_id", "fulfillment_holds")
 COMPARISON = Comparison(
-    serializer=OrderSerializer,
+    read=create_reader(OrderSerializer),
     ids={
         "customer_id": "customer",
         "line_items.id": "line_item",

@@ -8,12 +8,13 @@ from django.conf import settings
 from apps.catalog.api.serializers import ProductSerializer
 from apps.inventory.api.items import InventoryItemSerializer
 from apps.inventory.models import InventoryLevel
-from apps.store_imports.domain.comparison import CREATED_NOW, KEEPS_HANDLE, OWN_ADDRESS, Comparison, read_objects
+from apps.store_imports.domain.comparison import CREATED_NOW, KEEPS_HANDLE, OWN_ADDRESS, Comparison
 from apps.store_imports.domain.source_client import SourceObject
 from apps.store_imports.domain.streams import Source
+from apps.store_imports.resources.rest_objects import create_reader, read_objects
 
 COMPARISON = Comparison(
-    serializer=ProductSerializer,
+    read=create_reader(ProductSerializer),
     ids={
         "variants.id": "variant",
         "variants.product_id": "product",

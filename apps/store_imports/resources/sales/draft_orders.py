@@ -38,6 +38,7 @@ from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outco
 from apps.store_imports.resources.customers import ERASED, ERASED_REASON
 from apps.store_imports.resources.moments import parse_source_moment
 from apps.store_imports.resources.optional_lists import OptionalStream
+from apps.store_imports.resources.rest_objects import create_reader
 
 M = TypeVar("M", bound=Model)
 PAGE_SIZE = 50
@@ -72,7 +73,7 @@ _COMPLETED_HERE = define_text("store_imports.draft_completed_here", "The draft o
 _CALCULATED = "amounts are calculated again with the tax rates and the discounts of this shop"
 _HAS_ORDER = "completed draft orders are not imported, because their orders have all data"
 _COMPARISON = Comparison(
-    serializer=DraftOrderSerializer,
+    read=create_reader(DraftOrderSerializer),
     ids={
         "customer.id": "customer",
         "order_id": "order",

@@ -29,6 +29,7 @@ from apps.store_imports.domain.comparison import CREATED_NOW, Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, write_in_savepoint
 from apps.store_imports.resources.optional_lists import OptionalStream
+from apps.store_imports.resources.rest_objects import create_reader
 
 PAGE_SIZE = 100
 _OTHER_CURRENCY = define_message(
@@ -57,7 +58,7 @@ class GiftCardStream(OptionalStream):
     path = "gift_cards.json"
     can_be_forbidden = True
     comparison = Comparison(
-        serializer=GiftCardSerializer,
+        read=create_reader(GiftCardSerializer),
         ids={"customer_id": "customer"},
         not_compared={
             "created_at": CREATED_NOW,

@@ -23,6 +23,7 @@ from apps.store_imports.domain.comparison import CREATED_NOW, Comparison
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.optional_lists import OptionalStream
+from apps.store_imports.resources.rest_objects import create_reader
 
 PAGE_SIZE = 100
 CODES_PAGE_SIZE = 250
@@ -47,7 +48,7 @@ class PriceRuleStream(OptionalStream):
     path = "price_rules.json"
     id_list = IdList("price_rules.json", "price_rules")
     comparison = Comparison(
-        serializer=PriceRuleSerializer,
+        read=create_reader(PriceRuleSerializer),
         ids={name: entry.link for name, entry in ITEM_LISTS.items()},
         not_compared={
             "created_at": CREATED_NOW,
@@ -129,7 +130,7 @@ class DiscountCodeStream(Stream):
     resource = "discount_code"
     model: ClassVar[type[Model]] = DiscountCode
     comparison = Comparison(
-        serializer=DiscountCodeSerializer,
+        read=create_reader(DiscountCodeSerializer),
         ids={"price_rule_id": "price_rule"},
         not_compared={"created_at": CREATED_NOW},
     )
