@@ -64,13 +64,12 @@ def test_the_page_shows_what_the_permissions_allow(
     assert "/orders/order/" not in without_orders
 
 
-def test_only_staff_who_may_view_orders_see_the_last_order(admin_client_with: PanelWith, customer: Customer) -> None:
+def test_only_staff_who_may_view_orders_see_the_latest_orders(admin_client_with: PanelWith, customer: Customer) -> None:
     order = make_order(customer={"id": customer.pk})
 
     pages = [read_page(admin_client_with(*words), customer) for words in (("customers",), ("customers", "orders"))]
 
-    assert ["Last order" in page for page in pages] == [False, True]
-    assert [f"{order.name}, " in page for page in pages] == [False, True]
+    assert [order.name in page for page in pages] == [False, True]
 
 
 def test_more_rows_need_no_more_queries(admin_client_with: PanelWith, customer: Customer) -> None:
