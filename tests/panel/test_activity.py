@@ -46,7 +46,8 @@ def get_rows(panel: Panel, **query: str) -> list[str]:
 def get_cells(panel: Panel, **query: str) -> list[str]:
     text = " ".join(panel.get(LOG, **query).content.decode().split())
     return [
-        " ".join(re.sub("<[^>]+>", " ", row).split()) for row in re.findall('<tr class="data-row">(.*?)</tr>', text)
+        " ".join(re.sub("<[^>]+>", " ", row).split()).replace(" ,", ",")
+        for row in re.findall('<tr class="data-row">(.*?)</tr>', text)
     ]
 
 

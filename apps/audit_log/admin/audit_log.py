@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.audit_log.admin.act_list import ActChangeList
-from apps.core.admin.display.acts import DescribedAct, describe_acts, describe_events, shorten_name
+from apps.core.admin.display.acts import DescribedAct, describe_acts, describe_events, shorten
 from apps.core.admin.display.subjects import get_subjects, subject_names
 from apps.core.admin.lists.filters import PERIODS, Choices, PeriodFilter, Screen, SelectFilter, get_start_of_today
 from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
@@ -207,12 +207,12 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
         @display(description=_("Object"))
         def subject(event: Event) -> str | SafeString:
             found = get_act(event).lead.subject
-            name = shorten_name(found.name)
+            name = shorten(found.name)
             return format_html('<a class="bo-link" href="{}">{}</a>', found.url, name) if found.url else name
 
         @display(description=_("Changes"))
-        def changed(event: Event) -> str | SafeString:
-            return get_act(event).lead.marked_changes or "–"
+        def changed(event: Event) -> str:
+            return get_act(event).lead.short_changes or "–"
 
         return when, actor, description, subject, changed
 

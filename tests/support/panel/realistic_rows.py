@@ -19,6 +19,7 @@ from apps.metafields.domain.write import set_metafields
 from apps.orders.models import Order
 from apps.refunds.models import Refund
 from apps.shops.domain import app_installation
+from apps.store_imports.models import StoreImport
 from apps.webhooks.models import Subscription
 from tests.support import factories
 from tests.support.factories.catalog import make_custom, make_image, make_product, make_smart
@@ -209,6 +210,10 @@ def _smart(shop: Shop, number: int) -> None:
     make_smart(f"{TITLE}, all of no. {number}", *rules)
 
 
+def _store_import(shop: Shop, number: int) -> None:
+    StoreImport.objects.create(shop=shop, source_url=f"https://porcelain-and-stoneware-{number}.example")
+
+
 def _subscription(shop: Shop, number: int) -> None:
     address = f"https://hooks.warehouse.example/rotterdam/parcels/{number}"
     make_subscription(_installation(shop, number), address, topic="orders/updated")
@@ -259,6 +264,7 @@ MAKE: dict[str, Make] = {
     "shops.app": lambda shop, number: app_installation.create_app(name=f"{SYNC} {number}", owner=shop),
     "shops.installation": _installation,
     "staff.membership": _member,
+    "store_imports.storeimport": _store_import,
     "webhooks.delivery": _delivery,
     "webhooks.subscription": _subscription,
 }

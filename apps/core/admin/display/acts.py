@@ -38,8 +38,15 @@ class DescribedEvent:
         return self.event.created_at
 
     @property
+    def short_changes(self) -> str:
+        """Return the changes as one line of text, with the old and new values of the first fields."""
+        changes = [change for change in self.changes if change.note or change.before != change.after]
+        shown = [_describe_change(change) for change in changes[:_SHOWN_CHANGES]]
+        return ", ".join([*shown, *(change.name for change in changes[_SHOWN_CHANGES:])])
+
+    @property
     def marked_changes(self) -> SafeString:
-        """Return the changes as one line of HTML, with the old and new values of the first fields."""
+        """Return the changes as one line, with the old and new values of the first fields marked."""
         changes = [change for change in self.changes if change.note or change.before != change.after]
         shown = [_mark_change(change) for change in changes[:_SHOWN_CHANGES]]
         names = [(change.name,) for change in changes[_SHOWN_CHANGES:]]
@@ -78,20 +85,22 @@ def _count_others(act: Act) -> str:
     return text.format(number=formats.format_integer(number))
 
 
+def _describe_change(change: ChangeLine) -> str:
+    if change.note:
+        return f"{change.name}: {change.note}"
+    after = shorten(change.after) or "–"
+    return f"{change.name}: {shorten(change.before)} → {after}" if change.before else f"{change.name}: {after}"
+
+
 def _mark_change(change: ChangeLine) -> SafeString:
     if change.note:
         return format_html("{}: {}", change.name, change.note)
-    after = _shorten(change.after) or "–"
+    after = shorten(change.after) or "–"
     if not change.before:
-        return format_html("{}: <ins>{}</ins>", change.name, after)
-    return format_html("{}: <del>{}</del> → <ins>{}</ins>", change.name, _shorten(change.before), after)
+        return format_html("{}: <b>{}</b>", change.name, after)
+    return format_html("{}: <s>{}</s> → <b>{}</b>", change.name, shorten(change.before), after)
 
 
-def shorten_name(text: str) -> str | SafeString:
-    """Return a name for a list. Long names, such as URLs, end with an ellipsis and have the full name as a title."""
-    short = _shorten(text)
-    return short if short == text else format_html('<span title="{}">{}</span>', text, short)
-
-
-def _shorten(text: str) -> str:
+def shorten(text: str) -> str:
+    """Return a text for a list. Long texts, such as URLs, end with an ellipsis."""
     return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[:_MAX_VALUE_LENGTH]}…"
