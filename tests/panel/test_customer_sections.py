@@ -64,7 +64,7 @@ def test_the_page_shows_what_the_permissions_allow(
     assert "/orders/order/" not in without_orders
 
 
-def test_only_staff_who_may_view_orders_see_the_latest_orders(admin_client_with: PanelWith, customer: Customer) -> None:
+def test_latest_orders_are_shown_to_staff_who_may_view_orders(admin_client_with: PanelWith, customer: Customer) -> None:
     order = make_order(customer={"id": customer.pk})
 
     pages = [read_page(admin_client_with(*words), customer) for words in (("customers",), ("customers", "orders"))]

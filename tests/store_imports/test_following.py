@@ -99,7 +99,7 @@ def set_stock(api: ApiClient, product: JsonObject, available: int) -> None:
     assert api.post("inventory_levels/set.json", body).status_code == 200
 
 
-def test_only_a_plausible_list_deletes_and_objects_that_staff_changed_are_kept(
+def test_implausible_lists_delete_nothing_and_changed_objects_are_kept(
     importer: StoreImporter, proxy: FaultyProxy
 ) -> None:
     pages = [post(importer.source, "pages", "page", {"title": f"Page {number}"}) for number in range(4)]

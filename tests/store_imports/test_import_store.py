@@ -76,7 +76,7 @@ def test_a_store_is_imported_with_everything_and_a_second_run_writes_nothing(imp
     assert {(new, changed, failed) for new, changed, _, failed in second.values()} == {(0, 0, 0)}
 
 
-def test_only_selected_objects_are_imported_and_a_later_run_imports_the_rest(importer: StoreImporter) -> None:
+def test_selected_objects_are_imported_and_later_the_rest(importer: StoreImporter) -> None:
     product = post(importer.source, "products", "product", {"title": "Chair"})
     post(importer.source, "pages", "page", {"title": "About"})
     add_metafield(importer.source, f"products/{product['id']}", "single_line_text_field", "Oak")

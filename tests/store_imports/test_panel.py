@@ -130,7 +130,7 @@ def test_an_import_is_paused_after_a_page_and_continues_there(
     assert len(importer.target.get("products.json").json()["products"]) == 3
 
 
-def test_a_store_that_does_not_answer_is_tried_again_and_other_errors_end_the_import(
+def test_a_store_without_response_is_tried_again_and_other_errors_are_final(
     panel: Panel, importer: StoreImporter, proxy: FaultyProxy
 ) -> None:
     pk = start(panel, importer, "products")
@@ -152,7 +152,7 @@ def test_a_store_that_does_not_answer_is_tried_again_and_other_errors_end_the_im
     assert "Continue import" in failed.content.decode()
 
 
-def test_only_one_import_of_a_shop_runs_and_a_lost_job_is_replaced(panel: Panel, importer: StoreImporter) -> None:
+def test_one_import_of_a_shop_runs_and_lost_jobs_are_replaced(panel: Panel, importer: StoreImporter) -> None:
     pk = start(panel, importer, "products")
     second = panel.forge(START, pk, group=["products"])
     with all_shops_scope():

@@ -39,7 +39,7 @@ _LABELS = {"ready": "info", "running": "warning", "paused": "default", "failed":
 class StoreImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StoreImport]):
     """Admin for imports of whole stores, which background jobs run."""
 
-    menu = MenuItem("Settings", "move_to_inbox", 90, gettext_lazy("Move a store here"))
+    menu = MenuItem("Settings", "add_business", 90, gettext_lazy("Move a store here"))
     search_terms = pgettext_lazy(
         "search", "migrate, migration, import a store, switch platform, shopify, transfer shop, copy store"
     )
