@@ -53,7 +53,7 @@ OPENING: dict[str, Any] = {
 class DiscountMachine(ModelMachine):
     """A shop with price rules, two countries with taxes, and two customers. One of the customers has no taxes.
 
-    A third email address belongs to nobody until an order with it creates the customer.
+    A third email address belongs to no customer until an order with it creates the customer.
     """
 
     def __init__(self) -> None:

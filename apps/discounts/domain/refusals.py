@@ -30,7 +30,7 @@ NO_RATE = define_message("discounts.no_rate", "The discount has no amount in {cu
 def build_use_condition(customer: Customer | None, email: str) -> Q | None:
     """Return the condition for the uses of a customer, or None if the customer is unknown.
 
-    An email address also stands for the customer who has it, because an order with the address gets this customer.
+    An email address also counts as its customer, because an order with the address gets this customer.
     """
     ids = set() if customer is None else {customer.pk}
     own_keys = {build_email_key(customer.email)} if customer is not None and customer.email else set()

@@ -48,7 +48,7 @@ class Comparison:
         ids: The names of resources in the map of IDs, by the paths of members that are IDs or lists of IDs.
         not_compared: The reasons not to compare members, by path. ``*.name`` is a name at any depth.
         limits: The reasons why members can differ, by path. Such differences are reported as limits.
-        unordered: The paths of lists of which the order has no meaning.
+        unordered: The paths of lists that have no order.
     """
 
     read: ObjectReader | None

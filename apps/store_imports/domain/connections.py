@@ -32,7 +32,7 @@ from apps.store_imports.models import StoreConnection, StoreImport
 # Staff wait for the check, so it takes no longer than about this many seconds. Further streams are not counted.
 CHECK_SECONDS = 20
 TOKEN_LIFETIME = timedelta(days=7)
-# The words in the name of the token's header, of which the first one that the store accepts is used.
+# The words in the name of the token's header, in the order in which they are tried.
 _BRANDS: Mapping[str, Sequence[str]] = {
     StoreConnection.Platform.BACKOFFICE: (settings.BRAND, "platform", "shopify"),
     StoreConnection.Platform.SHOPIFY: ("shopify",),

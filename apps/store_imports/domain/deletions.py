@@ -2,7 +2,7 @@
 
 The ids of all objects are listed and compared with the map of ids. Nothing is deleted if the list is empty, has fewer
 objects than the store counts, or lacks more than half of the imported objects. Each missing id is requested once more.
-Objects that someone has changed in this shop are kept, and so are those that can't be deleted.
+Objects that someone has changed in this shop are kept, and so are objects that can't be deleted.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -47,7 +47,7 @@ def delete_missing_objects(store_import: StoreImport, source: Source, *, always:
     for stream in streams.values():
         if stream.id_list is not None:
             by_resource.setdefault(stream.resource, []).append(stream)
-    # Objects are deleted before those that they refer to.
+    # Objects are deleted before the objects that they refer to.
     for members in reversed(by_resource.values()):
         try:
             missing = _find_missing_ids(store_import, source, members, always=always)

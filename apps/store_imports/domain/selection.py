@@ -76,7 +76,7 @@ class StreamGroup:
     """Streams that staff select together.
 
     Attributes:
-        importer: The importer of files whose permission staff need as well.
+        importer: The importer of files that needs a permission, which staff need as well.
         scopes: The access scopes that the token of the store needs.
         permissions: Other permissions that staff need.
     """

@@ -147,7 +147,7 @@ class Stream(ABC):
         """Create or update the objects in this shop, in the current transaction. Return a result for each object."""
 
     def find_indirect_changes(self, source: Source) -> Collection[int]:
-        """Return the ids of objects whose parts have changed since ``changed_since`` without a change of the object."""
+        """Return the ids of objects with parts that have changed since ``changed_since``, but not the objects."""
         return ()
 
     def read_again(self, source: Source, ids: Collection[int]) -> Iterator[Sequence[SourceObject]]:

@@ -127,7 +127,7 @@ class CustomerStream(Stream):
 
 
 def find_erased(target_ids: Collection[int]) -> Mapping[int, str]:
-    """Return the reason not to compare customers whose personal data was erased, by id."""
+    """Return the reason not to compare customers with erased personal data, by id."""
     erased = Customer.objects.filter(pk__in=target_ids, redacted_at__isnull=False)
     return dict.fromkeys(erased.values_list("pk", flat=True), ERASED_REASON)
 

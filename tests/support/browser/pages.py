@@ -12,7 +12,8 @@ TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 # Rules about colors: the only rules with results that depend on the color scheme. They take half of axe's time.
 COLOURS = ("color-contrast", "link-in-text-block")
 # Run axe with all rules. If ``colours`` is not empty, run only these rules on the document, and all rules on new
-# elements. On phones, the Save button is not fixed meanwhile, because users can scroll the targets below it into view.
+# elements. On phones, the Save button is not fixed while axe runs, because users can scroll the targets below it into
+# view.
 LOOK = """async ([tags, colours]) => {
     const run = async (where, runOnly) => (await axe.run(where, {runOnly, resultTypes: ['violations']})).violations;
     const all = {type: 'tag', values: tags};

@@ -157,7 +157,7 @@ def _get_image_digest(row: SourceObject) -> str:
 def _find_targets(
     source: Source, objects: Sequence[SourceObject], blogs: Mapping[int, int]
 ) -> tuple[dict[int, Article], dict[int, Message]]:
-    """Return the existing articles, and the reasons to refuse articles whose handle another imported article has."""
+    """Return the existing articles, and the reasons to refuse articles with the handle of another one."""
     known = source.ids.get_target_ids("article", [row["id"] for row in objects])
     by_id = Article.objects.in_bulk(list(known.values()))
     targets = {source_id: by_id[pk] for source_id, pk in known.items() if pk in by_id}

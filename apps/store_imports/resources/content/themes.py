@@ -107,7 +107,7 @@ class ThemeFileStream(Stream):
         return {pk: {"key": key, "checksum": md5} for pk, key, md5 in rows}
 
     def normalize_pair(self, source: Source, theirs: SourceObject, ours: SourceObject) -> None:
-        """Leave out checksums that can't be compared: those of JSON files, and those that a store does not have."""
+        """Leave out checksums that can't be compared: those of JSON files, and missing ones."""
         if not theirs["checksum"] or theirs["key"].endswith(".json"):
             del theirs["checksum"]
 

@@ -1,4 +1,4 @@
-"""Find products of which only the stock has changed, which some stores do not note as a change of the product."""
+"""Find products with changes only in the stock, which some stores do not note as a change of the product."""
 
 from apps.catalog.models import Variant
 from apps.store_imports.domain.streams import MAX_IDS, Source
