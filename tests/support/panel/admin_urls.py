@@ -37,6 +37,10 @@ ROWS = (
     ("shops_shopcountry", "change history remove", "preferences", "country", 200),
     ("shops_shopcountry", "delete", "", "country", 200),
     ("shops_shopcountry", "add_country", "preferences", "", 405),
+    ("store_imports_storeimport", "changelist connect", "preferences", "", 200),
+    ("store_imports_storeimport", "add", "", "", 200),
+    ("store_imports_storeimport", "change history start pause problems", "preferences", "store_import", 200),
+    ("store_imports_storeimport", "delete", "", "store_import", 200),
     ("shops_installation", "changelist", INSTALLED, "", 200),
     ("shops_installation", "add", "applications", "", 200),
     # The request lacks the app's authorization parameters.

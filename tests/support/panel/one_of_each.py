@@ -11,6 +11,7 @@ from apps.imports_exports.models import Export, Import
 from apps.inventory.models import StockMovement
 from apps.metafields.domain.write import set_metafields
 from apps.shops.domain import app_installation
+from apps.store_imports.models import StoreImport
 from apps.webhooks.domain.subscriptions import create_staff_subscription
 from tests.support import factories
 from tests.support.factories import make_charge, make_purchase
@@ -86,6 +87,7 @@ def make_one_of_each(shop: Shop) -> Things:
             "purchase": (installation.pk, make_purchase(installation).pk),
             "charge": (installation.pk, make_charge(installation).pk),
             "tag": (tag.pk,),
+            "store_import": (StoreImport.objects.create(shop=shop, source_url="https://old.example").pk,),
             "location": (location.pk,),
             "item": (item.pk,),
             "receipt": (make_receipt(item).pk,),
