@@ -148,7 +148,7 @@ ROWS = (
     ("draft_orders_draftorder", "from_order", ORDERS, "order", 405),
     ("orders_order", "report report_answers report_file", "reports", "", 200),
     ("gift_cards_giftcard", "changelist add", "gift_cards", "", 200),
-    ("gift_cards_giftcard", "change history adjust disable", "gift_cards", "gift_card", 200),
+    ("gift_cards_giftcard", "change history adjust code disable", "gift_cards", "gift_card", 200),
     ("gift_cards_giftcard", "pay", "edit_orders", "order", 200),
     ("gift_cards_giftcard", "report report_file", "reports", "", 200),
     ("gift_cards_giftcard", "delete", "", "gift_card", 200),
