@@ -45,7 +45,7 @@ DATA = {
     "Shop location", "Size", "Starter", "XML", "acme", "at", "staff", "assets", "config", "layout", "locales", "news",
     "status", "system", "templates", "news-", "Ada Lovelace", "Ada Lovelace: Lovely.", "Lovely.", "Pro",
     "About", "about", "/old-", "/old-0", "/new", "Ada Lovelace: Lovely. | | Backoffice", "About | | Backoffice",
-    "/old-0 | | Backoffice", "Montreal, Canada", "Within 30 days.", "SUMMER", "Summer",
+    "/old-0 | | Backoffice", "https://old.example", "Montreal, Canada", "Within 30 days.", "SUMMER", "Summer",
     # Languages of documents, each with its own name.
     "Deutsch", "Español", "Français", "Italiano", "Nederlands", "Polski",
     # Text between HTML elements within a translated text.

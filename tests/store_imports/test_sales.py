@@ -112,7 +112,8 @@ def test_later_changes_of_sales_are_imported(importer: StoreImporter) -> None:
     sent = find_one(source, "draft_orders", note="Sent")
     assert source.put(f"draft_orders/{sent['id']}/complete.json").status_code == 200
 
-    output = importer.run()
+    # The order of the completed draft is not imported yet.
+    output = importer.run("--only", "price_rules,discount_codes,gift_cards,draft_orders")
 
     counts = get_counts(output)
     assert counts["price_rules"] == [0, 1, 2, 0]
@@ -124,16 +125,12 @@ def test_later_changes_of_sales_are_imported(importer: StoreImporter) -> None:
     assert (after.pop("aaaa")["balance"], before.pop("aaaa")["balance"]) == ("12.50", "15.50")
     assert after.pop("Sent")["status"] == "invoice_sent"
     assert after == before
-    order = post(target, "orders", "order", {"line_items": [{"title": "Sold", "price": "33.00", "quantity": 1}]})
     order_id = find_one(source, "draft_orders", note="Sent")["order_id"]
-    with shop_scope(importer.shop):
-        store_import = runner.get_or_create_import(importer.url)
-        ids = {"resource": "order", "source_id": order_id, "target_id": order["id"]}
-        MappedId.objects.create(shop=importer.shop, store_import=store_import, **ids)
     assert get_counts(importer.run())["draft_orders"] == [0, 1, 2, 0]
     with shop_scope(importer.shop):
         linked = DraftOrder.objects.get(note="Sent")
-        assert (linked.status, linked.order_id) == ("completed", order["id"])
+        order = MappedId.objects.get(resource="order", source_id=order_id)
+        assert (linked.status, linked.order_id) == ("completed", order.target_id)
 
 
 def test_an_interrupted_import_of_codes_creates_each_code_once(

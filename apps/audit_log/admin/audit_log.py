@@ -208,7 +208,7 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
         def subject(event: Event) -> str | SafeString:
             found = get_act(event).lead.subject
             name = shorten(found.name)
-            return format_html('<a class="bo-link" href="{}">{}</a>', found.url, name) if found.url else name
+            return format_html('<a href="{}">{}</a>', found.url, name) if found.url else name
 
         @display(description=_("Changes"))
         def changed(event: Event) -> str:

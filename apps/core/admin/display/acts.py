@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -43,14 +41,6 @@ class DescribedEvent:
         changes = [change for change in self.changes if change.note or change.before != change.after]
         shown = [_describe_change(change) for change in changes[:_SHOWN_CHANGES]]
         return ", ".join([*shown, *(change.name for change in changes[_SHOWN_CHANGES:])])
-
-    @property
-    def marked_changes(self) -> SafeString:
-        """Return the changes as one line, with the old and new values of the first fields marked."""
-        changes = [change for change in self.changes if change.note or change.before != change.after]
-        shown = [_mark_change(change) for change in changes[:_SHOWN_CHANGES]]
-        names = [(change.name,) for change in changes[_SHOWN_CHANGES:]]
-        return format_html_join(", ", "{}", [*((line,) for line in shown), *names])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +80,6 @@ def _describe_change(change: ChangeLine) -> str:
         return f"{change.name}: {change.note}"
     after = shorten(change.after) or "–"
     return f"{change.name}: {shorten(change.before)} → {after}" if change.before else f"{change.name}: {after}"
-
-
-def _mark_change(change: ChangeLine) -> SafeString:
-    if change.note:
-        return format_html("{}: {}", change.name, change.note)
-    after = shorten(change.after) or "–"
-    if not change.before:
-        return format_html("{}: <b>{}</b>", change.name, after)
-    return format_html("{}: <s>{}</s> → <b>{}</b>", change.name, shorten(change.before), after)
 
 
 def shorten(text: str) -> str:
