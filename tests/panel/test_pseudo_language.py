@@ -42,14 +42,15 @@ _CUT = re.compile(r"\A[^⟦⟧]*⟧|⟦[^⟦⟧]*\Z")
 DATA = {
     "Acme", "App", "Backoffice", "CSV", "Cold", "Copy of Starter", "Customer", "Depot", "Fulfillment: route", "Hello",
     "Home page", "IOS", "JSON", "Kitchen", "MUG-", "Mug", "Mugs", "News", "Own", "Refund", "SKU", "Sam", "Setting up",
-    "Shop location", "Size", "Starter", "XML", "acme", "at", "staff", "assets", "config", "layout", "locales", "news",
-    "status", "system", "templates", "news-", "Ada Lovelace", "Ada Lovelace: Lovely.", "Lovely.", "Pro",
+    "Shopify", "Shop location", "Size", "Starter", "XML", "acme", "at", "staff", "assets", "config", "layout",
+    "locales", "news", "status", "system", "templates", "news-", "Ada Lovelace", "Ada Lovelace: Lovely.", "Lovely.",
     "About", "about", "/old-", "/old-0", "/new", "Ada Lovelace: Lovely. | | Backoffice", "About | | Backoffice",
-    "/old-0 | | Backoffice", "https://old.example", "Montreal, Canada", "Within 30 days.", "SUMMER", "Summer",
+    "/old-0 | | Backoffice", "https://old.example", "https://shop.example", "Montreal, Canada", "Within 30 days.",
+    "SUMMER", "Summer", "Pro",
     # Languages of documents, each with its own name.
     "Deutsch", "Español", "Français", "Italiano", "Nederlands", "Polski",
     # Text between HTML elements within a translated text.
-    "Copy the values below now.", "Copy the link now.",
+    "Copy the values below now.", "Copy the link now.", "Apps → In-house apps", "Settings → Apps → Develop apps",
 }  # fmt: skip
 # Scripts that are built from frontend/.
 BUILT = {"editor.js", "liquid.js", "visual.js"}
