@@ -323,7 +323,7 @@ def test_the_menu_opens_on_a_phone(logged_in_page: Open, committed_shop: Shop, o
 
     page = window.go()
     page.get_by_role("button", name="Open the menu").click()
-    page.get_by_role("link", name="Staff").first.click()
+    page.get_by_role("navigation", name="Menu").get_by_role("link", name="Staff", exact=True).click()
 
     page.wait_for_url("**/staff/membership/")
 

@@ -17,6 +17,7 @@ from apps.customers.models import Customer
 from apps.documents.domain.issue import issue_invoice
 from apps.imports_exports.models import Export, Import
 from apps.orders.models import Order
+from apps.store_imports.models import StoreImport
 from tests.support.browser.full_shop import create_app_rows, get_pages
 from tests.support.browser.pages import Open
 from tests.support.factories.catalog import make_custom, make_product, make_smart
@@ -89,6 +90,7 @@ def create_long_rows(shop: Shop, user: User) -> None:
     make_code("C" * 40, make_rule(title=LONG.strip(), usage_limit=1_000_000))
     Export.objects.create(shop=shop, kind="orders", format="csv", user=user, expires_at=now + timedelta(days=2))
     Import.objects.create(shop=shop, name=f"{LONG.strip()[:250]}.csv", format="csv", actor="system", problem=LONG)
+    StoreImport.objects.create(shop=shop, source_url=f"https://{'d' * 60}.{'e' * 60}.example")
     operations = {"vendor": LONG.strip()}
     BulkEdit.objects.create(shop=shop, kind="products", operations=operations, actor="system", problem=LONG)
     Job.objects.filter(state="failed").update(error=LONG, finished_at=now)
