@@ -8,6 +8,7 @@ runs don't import them again.
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -80,9 +81,7 @@ class _AppDataStream(Stream):
         known = source.ids.get_target_ids(self.resource, [row["id"] for row in objects])
         existing = self.model._default_manager.in_bulk(list(known.values()))
         return [
-            write_in_savepoint(
-                lambda row=row: self.write_object(source, row, existing.get(known.get(row["id"], 0)))  # type: ignore[misc]
-            )
+            write_in_savepoint(partial(self.write_object, source, row, existing.get(known.get(row["id"], 0))))
             for row in objects
         ]
 

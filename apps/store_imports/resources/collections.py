@@ -4,6 +4,7 @@ from collections.abc import Collection as Some
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar
 
 from django.db.models import Model, QuerySet
@@ -103,7 +104,8 @@ class CollectionStream(Stream):
             ObjectResult(Outcome.FAILED, problem=taken[row["id"]])
             if row["id"] in taken
             else write_in_savepoint(
-                lambda row=row: self._write_collection(  # type: ignore[misc]
+                partial(
+                    self._write_collection,
                     source,
                     row,
                     existing.get(known.get(row["id"], 0)) or by_handle.get(str(row.get("handle"))),

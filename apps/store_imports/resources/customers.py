@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar
 
 from django.db import IntegrityError, transaction
@@ -98,7 +99,7 @@ class CustomerStream(Stream):
             with transaction.atomic():
                 created = _create_together(source, new)
         except (DomainError, IntegrityError):
-            created = {row["id"]: write_in_savepoint(lambda row=row: _create(source, row)) for row in new}  # type: ignore[misc]
+            created = {row["id"]: write_in_savepoint(partial(_create, source, row)) for row in new}
         return [created.get(row["id"]) or _update_target(source, row, targets[row["id"]]) for row in objects]
 
     def delete_target(self, target: Model, *, at: datetime) -> None:

@@ -6,6 +6,7 @@ and times mean. In other shops, the report lists the settings that differ.
 
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
@@ -142,7 +143,7 @@ class CountryStream(OptionalStream):
         existing = {row.code: row for row in ShopCountry.objects.all()}
         return [
             write_in_savepoint(
-                lambda row=row: _write_country(source, row, existing.get(str(row.get("code"))), row["id"] in mapped)  # type: ignore[misc]
+                partial(_write_country, source, row, existing.get(str(row.get("code"))), row["id"] in mapped)
             )
             for row in objects
         ]

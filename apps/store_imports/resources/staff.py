@@ -6,6 +6,7 @@ never changes a member of the shop, because the permissions of staff are managed
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from django.db.models import Model, QuerySet
@@ -76,7 +77,7 @@ class StaffStream(OptionalStream):
             elif email in by_email:
                 results.append(ObjectResult(Outcome.UNCHANGED, by_email[email]))
             else:
-                result = write_in_savepoint(lambda row=row: _create_member(source, row))  # type: ignore[misc]
+                result = write_in_savepoint(partial(_create_member, source, row))
                 # A user of another shop is a note, because every later run would fail.
                 is_refused = result.outcome == Outcome.FAILED
                 results.append(ObjectResult(Outcome.UNCHANGED, problem=result.problem) if is_refused else result)

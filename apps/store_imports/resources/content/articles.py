@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -129,13 +130,7 @@ class ArticleStream(Stream):
                 results.append(ObjectResult(Outcome.FAILED, problem=problem))
             else:
                 target, image = targets.get(row["id"]), files.get(row["id"])
-                results.append(
-                    write_in_savepoint(
-                        lambda row=row, blog_id=blog_id, target=target, image=image: _write_article(  # type: ignore[misc]
-                            source, row, blog_id, target, image
-                        )
-                    )
-                )
+                results.append(write_in_savepoint(partial(_write_article, source, row, blog_id, target, image)))
         return results
 
 

@@ -1,6 +1,7 @@
 """Import blogs. Their tags follow from the articles."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from django.db.models import Model
@@ -57,8 +58,11 @@ class BlogStream(Stream):
             ObjectResult(Outcome.FAILED, problem=taken[row["id"]])
             if row["id"] in taken
             else write_in_savepoint(
-                lambda row=row: _write_blog(  # type: ignore[misc]
-                    source, row, existing.get(known.get(row["id"], 0)) or by_handle.get(str(row.get("handle")))
+                partial(
+                    _write_blog,
+                    source,
+                    row,
+                    existing.get(known.get(row["id"], 0)) or by_handle.get(str(row.get("handle"))),
                 )
             )
             for row in objects

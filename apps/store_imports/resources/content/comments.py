@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar
 
 from django.db.models import Model
@@ -62,13 +63,7 @@ class CommentStream(Stream):
             elif target is None and article_id not in existing_articles:
                 results.append(ObjectResult(Outcome.FAILED, problem=_NO_ARTICLE))
             else:
-                results.append(
-                    write_in_savepoint(
-                        lambda row=row, target=target, article_id=article_id: _write_comment(  # type: ignore[misc]
-                            source, row, target, article_id
-                        )
-                    )
-                )
+                results.append(write_in_savepoint(partial(_write_comment, source, row, target, article_id)))
         return results
 
 

@@ -7,6 +7,7 @@ number that is derived from the key. So the position of an interrupted import is
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -67,9 +68,7 @@ class ThemeStream(Stream):
         known = source.ids.get_target_ids(self.resource, [row["id"] for row in objects])
         existing = Theme.objects.in_bulk(list(known.values()))
         return [
-            write_in_savepoint(
-                lambda row=row: _write_theme(source, row, existing.get(known.get(row["id"], 0)))  # type: ignore[misc]
-            )
+            write_in_savepoint(partial(_write_theme, source, row, existing.get(known.get(row["id"], 0))))
             for row in objects
         ]
 

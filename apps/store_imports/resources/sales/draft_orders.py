@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import ClassVar, TypeVar
 
 from django.db import transaction
@@ -136,10 +137,7 @@ class DraftOrderStream(OptionalStream):
 
     def write_listed(self, source: Source, objects: Sequence[SourceObject]) -> Sequence[ObjectResult]:
         targets = _find_targets(source, objects)
-        return [
-            write_in_savepoint(lambda row=row: _write_draft(source, row, targets))  # type: ignore[misc]
-            for row in objects
-        ]
+        return [write_in_savepoint(partial(_write_draft, source, row, targets)) for row in objects]
 
     def delete_target(self, target: Model, *, at: datetime) -> None:
         assert isinstance(target, DraftOrder)

@@ -5,6 +5,7 @@ An imported card has no code, so customers can't pay with it. The import of a fi
 
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import ClassVar
 
 from django.db.models import Model
@@ -80,11 +81,12 @@ class GiftCardStream(OptionalStream):
         customers = Customer.objects.in_bulk(list(customer_ids.values()))
         return [
             write_in_savepoint(
-                lambda row=row: _write_card(  # type: ignore[misc]
+                partial(
+                    _write_card,
                     source,
                     row,
                     existing.get(known.get(row["id"], 0)),
-                    customers.get(customer_ids.get(row.get("customer_id"), 0)),
+                    customers.get(customer_ids.get(row.get("customer_id") or 0, 0)),
                 )
             )
             for row in objects

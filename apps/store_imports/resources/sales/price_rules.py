@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -66,9 +67,7 @@ class PriceRuleStream(OptionalStream):
         existing = PriceRule.objects.in_bulk(list(known.values()))
         targets = _find_targets(source, objects)
         return [
-            write_in_savepoint(
-                lambda row=row: _write_rule(source, row, existing.get(known.get(row["id"], 0)), targets)  # type: ignore[misc]
-            )
+            write_in_savepoint(partial(_write_rule, source, row, existing.get(known.get(row["id"], 0)), targets))
             for row in objects
         ]
 
@@ -171,9 +170,7 @@ class DiscountCodeStream(Stream):
         for row in objects:
             if row["id"] not in results:
                 code = existing[known[row["id"]]]
-                results[row["id"]] = write_in_savepoint(
-                    lambda row=row, code=code: _update_code(source, row, code)  # type: ignore[misc]
-                )
+                results[row["id"]] = write_in_savepoint(partial(_update_code, source, row, code))
         return [results[row["id"]] for row in objects]
 
     def read_own(self, source: Source, target_ids: Collection[int]) -> Mapping[int, SourceObject]:
@@ -217,7 +214,7 @@ def _create_codes(source: Source, new: Mapping[int, NewCode]) -> dict[int, Objec
         with transaction.atomic():
             rows = create_codes(list(new.values()), actor=ACTOR, at=source.at)
     except (DomainError, IntegrityError):
-        return {pk: write_in_savepoint(lambda code=code: create(code)) for pk, code in new.items()}  # type: ignore[misc]
+        return {pk: write_in_savepoint(partial(create, code)) for pk, code in new.items()}
     return {source_id: ObjectResult(Outcome.NEW, row.pk) for source_id, row in zip(new, rows, strict=True)}
 
 
