@@ -11,10 +11,13 @@ from django.utils import timezone
 from apps.core.events.models import Event
 from apps.core.jobs.models import Job
 from apps.core.jobs.queue import cancel_job, run_job
+from apps.core.tenancy.permissions import NAMES, get_granted_permissions
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
-from apps.store_imports.domain import background_runs
+from apps.imports_exports.domain.resources import get_importers
+from apps.store_imports.domain import background_runs, selection
 from apps.store_imports.domain.background_runs import RUN_TASK, continue_stalled_runs
 from apps.store_imports.domain.connections import delete_expired_tokens
+from apps.store_imports.domain.streams import streams
 from apps.store_imports.models import ImportProblem, StoreConnection, StreamState
 from tests.store_imports.conftest import StoreImporter
 from tests.store_imports.faulty_proxy import BROKEN, OK, FaultyProxy
@@ -63,6 +66,30 @@ def fill(importer: StoreImporter) -> None:
     for number in range(3):
         post(importer.source, "products", "product", {"title": f"Chair {number}"})
     post(importer.source, "customers", "customer", {"last_name": "Lovelace", "email": "ada@example.com"})
+
+
+def test_each_stream_has_a_label_and_each_but_staff_one_group() -> None:
+    grouped = [name for group in selection.GROUPS for name in group.streams]
+
+    assert sorted(grouped) == sorted(streams.keys() - {"staff"})
+    assert selection._LABELS.keys() == streams.keys()
+
+
+def test_staff_need_the_permissions_of_the_importers() -> None:
+    groups = {group.name: group.permissions for group in selection.GROUPS}
+    importers = {
+        "products": ("products",),
+        "customers": ("customers",),
+        "online_store": ("pages", "redirects"),
+        "orders": ("orders",),
+        "discounts": ("discounts",),
+        "gift_cards": ("giftcards",),
+    }
+
+    for group, names in importers.items():
+        assert {get_importers()[name].permission for name in names} <= set(groups[group])
+    permissions = {permission for names in groups.values() for permission in names}
+    assert permissions <= get_granted_permissions(NAMES)
 
 
 def test_a_store_is_moved_and_its_token_is_only_stored_until_then(panel: Panel, importer: StoreImporter) -> None:
@@ -188,7 +215,8 @@ def test_unused_tokens_expire_and_stopping_deletes_them(panel: Panel, importer: 
 
 def test_staff_see_and_import_only_what_they_may_import(panel: Panel, importer: StoreImporter) -> None:
     fill(importer)
-    editor = Panel(factories.make_member(importer.shop, "preferences", "products"), importer.shop)
+    editor = Panel(factories.make_member(importer.shop, "preferences", "products", "locations"), importer.shop)
+    no_locations = Panel(factories.make_member(importer.shop, "preferences", "products"), importer.shop)
     stranger = Panel(factories.make_member(importer.shop, "products"), importer.shop)
     pk = start(panel, importer, "products")
     values: dict[str, Any] = {"source_id": 7, "is_failure": True, "store_import_id": pk, "shop": importer.shop}
@@ -210,6 +238,9 @@ def test_staff_see_and_import_only_what_they_may_import(panel: Panel, importer: 
     assert stranger.get(CHANGE, pk).status_code == 403
     panel.forge(PAUSE, pk, stop="on")
     connect(panel, importer)
+    refused = no_locations.forge(START, pk, group=["products"])
+    assert "Select what to import." in no_locations.open(refused["Location"]).content.decode()
+    assert get_connection(importer).state == "paused"
     editor.forge(START, pk, group=["products", "customers", "gift_cards", "themes"])
     assert "products" in get_connection(importer).streams
     assert not {"customers", "gift_cards", "themes", "script_tags"} & set(get_connection(importer).streams)

@@ -13,13 +13,11 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
 
 from apps.core.admin.menu import get_list_url
-from apps.core.admin.permissions import has_permission
 from apps.core.i18n.messages import translate
 from apps.core.tenancy.models import Shop
-from apps.imports_exports.domain.resources import get_importers
 from apps.store_imports.domain.id_map import IdMap
 from apps.store_imports.domain.report import COMPARED_SETTINGS, compare_settings
-from apps.store_imports.domain.selection import StreamGroup, get_groups, get_stream_label
+from apps.store_imports.domain.selection import GROUPS, StreamGroup, get_stream_label
 from apps.store_imports.domain.source_client import SourceObject
 from apps.store_imports.domain.streams import streams
 from apps.store_imports.models import ImportProblem, StoreConnection, StoreImport, StreamState
@@ -77,21 +75,8 @@ class SettingRow:
 
 
 def get_allowed_groups(request: HttpRequest) -> list[StreamGroup]:
-    """Return the groups with objects that the user may import as files, or add.
-
-    The permission to start imports of stores is needed as well. It is enough for settings.
-    """
-    return [
-        group
-        for group in get_groups()
-        if all(has_permission(request, permission) for permission in _get_permissions(group))
-    ]
-
-
-def _get_permissions(group: StreamGroup) -> Iterator[str]:
-    yield from group.permissions
-    if group.importer:
-        yield get_importers()[group.importer].permission
+    """Return the groups with objects that the user may add. The permission to start imports is needed as well."""
+    return [group for group in GROUPS if request.user.has_perms(group.permissions)]
 
 
 def list_groups(request: HttpRequest, connection: StoreConnection) -> list[GroupRow]:
@@ -127,7 +112,7 @@ def iterate_problem_rows(problems: QuerySet[ImportProblem]) -> Iterator[ProblemR
 
 def build_problem_rows(problems: Sequence[ImportProblem]) -> Iterator[ProblemRow]:
     targets: dict[str, Mapping[int, int]] = {}
-    for name in {problem.stream for problem in problems} & streams.keys():
+    for name in {problem.stream for problem in problems}:
         ids = [problem.source_id for problem in problems if problem.stream == name]
         targets[name] = IdMap(problems[0].store_import_id).get_target_ids(streams[name].resource, ids)
     for problem in problems:

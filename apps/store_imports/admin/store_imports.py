@@ -27,7 +27,7 @@ from apps.store_imports.admin import report
 from apps.store_imports.admin.forms import ConnectionForm
 from apps.store_imports.domain import background_runs, connections
 from apps.store_imports.domain.progress import describe_remaining, estimate_remaining
-from apps.store_imports.domain.selection import find_missing_references, get_groups, get_stream_label, select_streams
+from apps.store_imports.domain.selection import GROUPS, find_missing_references, get_stream_label, select_streams
 from apps.store_imports.models import StoreConnection, StoreImport
 
 VIEW, ADD = "store_imports.view_storeimport", "store_imports.add_storeimport"
@@ -81,7 +81,7 @@ class StoreImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StoreImport]):
                 form.add_error(None, format_errors(error))
             else:
                 return HttpResponseRedirect(self.url("change", connection.store_import_id))
-        scopes = [scope for group in get_groups() for scope in group.scopes]
+        scopes = [scope for group in GROUPS for scope in group.scopes]
         title = _("Connect a store")
         response = self.page(request, "panel/store_imports/connect.html", title, form=form, scopes=scopes)
         add_never_cache_headers(response)
@@ -201,4 +201,4 @@ def _get_wanted_streams(request: HttpRequest, connection: StoreConnection) -> Se
     if "continue" in request.POST:
         return connection.streams
     chosen = request.POST.getlist("group")
-    return [name for group in get_groups() if group.name in chosen for name in group.streams]
+    return [name for group in GROUPS if group.name in chosen for name in group.streams]

@@ -1,7 +1,7 @@
 """The streams that an import brings: their labels, groups and references, and the selection of some of them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy
@@ -76,21 +76,21 @@ class StreamGroup:
     """Streams that staff select together.
 
     Attributes:
-        importer: The importer of files that needs a permission, which staff need as well.
         scopes: The access scopes that the token of the store needs.
-        permissions: Other permissions that staff need.
+        permissions: The Django permissions that staff need. They are those to import the objects as files, or to add
+            them in the panel.
     """
 
     name: str
     label: StrOrPromise
     streams: tuple[str, ...]
-    importer: str
     scopes: tuple[str, ...]
-    permissions: tuple[str, ...] = ()
+    permissions: tuple[str, ...]
 
 
-OTHER = "other"
-_GROUPS = (
+# The groups have all streams except staff, whom only the command imports, because they get the permissions that the
+# store names.
+GROUPS = (
     StreamGroup(
         "products",
         gettext_lazy("Products, collections and locations"),
@@ -98,15 +98,15 @@ _GROUPS = (
             *("locations", "products", "custom_collections", "smart_collections", "product_metafields"),
             *("collection_metafields", "variant_metafields", "product_image_metafields"),
         ),
-        "products",
         ("read_products", "read_inventory", "read_locations"),
+        ("catalog.add_product", "inventory.add_location"),
     ),
     StreamGroup(
         "customers",
         gettext_lazy("Customers"),
         ("customers", "customer_metafields"),
-        "customers",
         ("read_customers",),
+        ("customers.add_customer",),
     ),
     StreamGroup(
         "online_store",
@@ -115,34 +115,37 @@ _GROUPS = (
             *("pages", "blogs", "articles", "comments", "redirects"),
             *("page_metafields", "blog_metafields", "article_metafields"),
         ),
-        "pages",
         ("read_content",),
-        ("content.add_redirect",),
+        ("content.add_page", "content.add_redirect"),
     ),
     StreamGroup(
         "orders",
         gettext_lazy("Orders and draft orders"),
         ("orders", "draft_orders", "order_metafields", "draft_order_metafields"),
-        "orders",
         (
             *("read_orders", "read_all_orders", "read_draft_orders"),
             *("read_merchant_managed_fulfillment_orders", "read_third_party_fulfillment_orders"),
         ),
-        ("draft_orders.add_draftorder",),
+        ("orders.change_order", "draft_orders.add_draftorder"),
     ),
     StreamGroup(
         "discounts",
         gettext_lazy("Discounts"),
         ("price_rules", "discount_codes"),
-        "discounts",
         ("read_price_rules",),
+        ("discounts.add_pricerule",),
     ),
-    StreamGroup("gift_cards", gettext_lazy("Gift cards"), ("gift_cards",), "giftcards", ("read_gift_cards",)),
+    StreamGroup(
+        "gift_cards",
+        gettext_lazy("Gift cards"),
+        ("gift_cards",),
+        ("read_gift_cards",),
+        ("gift_cards.add_giftcard",),
+    ),
     StreamGroup(
         "themes",
         gettext_lazy("Themes, script tags and webhooks"),
         ("themes", "theme_files", "script_tags", "webhooks"),
-        "",
         ("read_themes", "read_script_tags"),
         # Script tags and webhooks belong to an app, which the import installs.
         ("content.add_theme", "shops.add_installation"),
@@ -151,8 +154,8 @@ _GROUPS = (
         "shop",
         gettext_lazy("Shop settings and tax rates"),
         ("settings", "countries", "shop_metafields"),
-        "",
         ("read_shipping",),
+        ("shops.change_shop",),
     ),
 )
 
@@ -165,21 +168,7 @@ class MissingReference(NamedTuple):
 
 
 def get_stream_label(name: str) -> StrOrPromise:
-    return _LABELS.get(name) or name.replace("_", " ").capitalize()
-
-
-def get_groups() -> list[StreamGroup]:
-    """Return the groups with the streams that exist. The last group has all streams of no other group.
-
-    Staff are only imported by the command, because they get the permissions that the store names.
-    """
-    known = {"staff"} | {name for group in _GROUPS for name in group.streams}
-    rest = StreamGroup(OTHER, gettext_lazy("Other"), tuple(name for name in streams if name not in known), "", ())
-    return [
-        replace(group, streams=names)
-        for group in (*_GROUPS, rest)
-        if (names := tuple(name for name in group.streams if name in streams))
-    ]
+    return _LABELS[name]
 
 
 def select_streams(names: Collection[str]) -> list[Stream]:
