@@ -14,9 +14,11 @@ from apps.core.jobs.queue import cancel_job, run_job
 from apps.core.tenancy.permissions import NAMES, get_granted_permissions
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.imports_exports.domain.resources import get_importers
+from apps.store_imports.admin.report import list_settings
 from apps.store_imports.domain import background_runs, selection
 from apps.store_imports.domain.background_runs import RUN_TASK, continue_stalled_runs
 from apps.store_imports.domain.connections import delete_expired_tokens
+from apps.store_imports.domain.report import SETTING_COLUMNS
 from apps.store_imports.domain.streams import streams
 from apps.store_imports.models import ImportProblem, StoreConnection, StreamState
 from tests.store_imports.conftest import StoreImporter
@@ -90,6 +92,18 @@ def test_staff_need_the_permissions_of_the_importers() -> None:
         assert {get_importers()[name].permission for name in names} <= set(groups[group])
     permissions = {permission for names in groups.values() for permission in names}
     assert permissions <= get_granted_permissions(NAMES)
+
+
+def test_the_report_names_all_imported_settings_that_differ(importer: StoreImporter) -> None:
+    theirs = {**dict.fromkeys(SETTING_COLUMNS, "other"), "taxes_included": True, "tax_shipping": False, "phone": None}
+
+    with shop_scope(importer.shop):
+        rows = {row.label: (row.theirs, row.ours) for row in list_settings(theirs)}
+
+    assert len(rows) == len(SETTING_COLUMNS) - 2
+    assert rows["prices include tax"] == ("Yes", "No")
+    assert rows["owner"] == ("other", importer.shop.name)
+    assert rows["city"] == ("other", "–")
 
 
 def test_a_store_is_moved_and_its_token_is_only_stored_until_then(panel: Panel, importer: StoreImporter) -> None:

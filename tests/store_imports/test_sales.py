@@ -216,6 +216,7 @@ def test_objects_that_cannot_be_imported_are_reported(importer: StoreImporter, p
                 row["ends_at"] = "2024-06-01T00:00:00Z"
 
     proxy.edit = edit
+    Shop.objects.filter(pk=source.installation.shop_id).update(city="Ulm", owner_name="Ada Lovelace")
 
     with pytest.raises(CommandError, match="3 objects were not imported"):
         importer.run()
@@ -226,6 +227,8 @@ def test_objects_that_cannot_be_imported_are_reported(importer: StoreImporter, p
     assert f"draft_orders {draft['id']}: note: The discount codes were not applied" in output
     assert "staff 1: note: The app of the token may not read users.json" in output
     assert "setting name: 'Old store' in the store, 'New shop' in this shop" in output
+    assert "setting shop_owner: 'Ada Lovelace' in the store, 'New shop' in this shop" in output
+    assert "setting city: 'Ulm' in the store, '' in this shop" in output
     assert target.get("shop.json").json()["shop"]["name"] == "New shop"
     assert [code["code"] for code in get_codes(target, "FREE")] == ["FREE"]
 

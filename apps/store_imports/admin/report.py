@@ -16,7 +16,7 @@ from apps.core.admin.menu import get_list_url
 from apps.core.i18n.messages import translate
 from apps.core.tenancy.models import Shop
 from apps.store_imports.domain.id_map import IdMap
-from apps.store_imports.domain.report import COMPARED_SETTINGS, compare_settings
+from apps.store_imports.domain.report import SETTING_COLUMNS, compare_settings
 from apps.store_imports.domain.selection import GROUPS, StreamGroup, get_stream_label
 from apps.store_imports.domain.source_client import SourceObject
 from apps.store_imports.domain.streams import streams
@@ -129,7 +129,7 @@ def build_problem_rows(problems: Sequence[ImportProblem]) -> Iterator[ProblemRow
 
 def list_settings(source_settings: SourceObject) -> list[SettingRow]:
     return [
-        SettingRow(str(label_for_field(COMPARED_SETTINGS[name], Shop)), _format(theirs), _format(ours))
+        SettingRow(str(label_for_field(SETTING_COLUMNS[name], Shop)), _format(theirs), _format(ours))
         for name, theirs, ours in compare_settings(source_settings)
     ]
 

@@ -15,7 +15,7 @@ from apps.core.i18n.messages import define_message, define_text
 from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.domain.errors import ImportRunning, SourceUnreachable, SourceUnreadable
 from apps.store_imports.domain.id_map import IdMap
-from apps.store_imports.domain.report import get_compared_settings
+from apps.store_imports.domain.report import get_source_settings
 from apps.store_imports.domain.runner import check_currency, get_or_create_import
 from apps.store_imports.domain.source_client import (
     ObjectGone,
@@ -157,7 +157,7 @@ def save_connection(store: CheckedStore, *, platform: str, at: datetime) -> Stor
         "token_expires_at": at + TOKEN_LIFETIME,
         "counts": dict(store.counts),
         "refused": list(store.refused),
-        "settings": get_compared_settings(store.shop),
+        "settings": get_source_settings(store.shop),
     }
     # A paused or failed import continues with the new token.
     if connection.state == StoreConnection.State.DONE:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from apps.core.i18n.messages import define_message, define_text
+from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.domain.source_client import SourceObject
 
@@ -27,27 +28,44 @@ KEPT_CHANGED = define_text(
     "store_imports.kept_changed", "The store has deleted this object. It was kept, because it was changed in this shop."
 )
 KEPT_REFUSED = define_message("store_imports.kept_refused", "The store has deleted this object. It was kept: {reason}")
-# The members of the shop object in the REST API, with the columns of ``Shop``.
-COMPARED_SETTINGS = {
+# The settings that are imported: the members of the shop object in the REST API, with the columns of ``Shop``.
+SETTING_COLUMNS = {
     "name": "name",
     "email": "email",
-    "iana_timezone": "timezone",
-    "weight_unit": "weight_unit",
+    "customer_email": "customer_email",
+    "shop_owner": "owner_name",
+    "phone": "phone",
+    "address1": "address1",
+    "address2": "address2",
+    "city": "city",
+    "zip": "zip",
+    "province": "province",
+    "province_code": "province_code",
     "country_code": "country_code",
+    "iana_timezone": "timezone",
+    "primary_locale": "primary_locale",
+    "weight_unit": "weight_unit",
     "taxes_included": "taxes_included",
     "tax_shipping": "shipping_taxed",
-    "primary_locale": "primary_locale",
 }
+# The columns that the API returns if the column of a member is blank.
+_FALLBACKS = {"customer_email": "email", "shop_owner": "name"}
 
 
-def get_compared_settings(shop: SourceObject) -> SourceObject:
-    """Return the members of a store's shop object that ``compare_settings`` needs."""
-    return {name: shop[name] for name in COMPARED_SETTINGS if shop.get(name) is not None}
+def get_source_settings(shop: SourceObject) -> SourceObject:
+    """Return the members of a store's shop object that are imported or compared."""
+    return {name: shop[name] for name in SETTING_COLUMNS if shop.get(name) is not None}
+
+
+def get_own_settings(shop: Shop) -> SourceObject:
+    """Return the settings of a shop of this installation as the API returns them."""
+    values = {name: getattr(shop, column) for name, column in SETTING_COLUMNS.items()}
+    return values | {name: values[name] or getattr(shop, column) for name, column in _FALLBACKS.items()}
 
 
 def compare_settings(shop: SourceObject) -> Iterator[tuple[str, object, object]]:
     """Yield the settings that differ, with the values in the store and in this shop."""
-    ours = get_current_shop()
-    for name, column in COMPARED_SETTINGS.items():
-        if name in shop and shop[name] is not None and shop[name] != getattr(ours, column):
-            yield name, shop[name], getattr(ours, column)
+    ours = get_own_settings(get_current_shop())
+    for name, value in get_source_settings(shop).items():
+        if value != ours[name]:
+            yield name, value, ours[name]

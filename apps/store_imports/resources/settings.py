@@ -29,32 +29,13 @@ from apps.shops.domain.shop_countries import create_country, update_country, upd
 from apps.shops.models import ShopCountry, ShopProvince
 from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.id_map import NewId
+from apps.store_imports.domain.report import SETTING_COLUMNS, get_own_settings, get_source_settings
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.optional_lists import OptionalStream
 from apps.store_imports.resources.rest_objects import create_reader
 
 PAGE_SIZE = 50
-# The members of the shop object in the REST API, with the columns of ``Shop``.
-_COLUMNS = {
-    "name": "name",
-    "email": "email",
-    "customer_email": "customer_email",
-    "shop_owner": "owner_name",
-    "phone": "phone",
-    "address1": "address1",
-    "address2": "address2",
-    "city": "city",
-    "zip": "zip",
-    "province": "province",
-    "province_code": "province_code",
-    "country_code": "country_code",
-    "iana_timezone": "timezone",
-    "primary_locale": "primary_locale",
-    "weight_unit": "weight_unit",
-    "taxes_included": "taxes_included",
-    "tax_shipping": "shipping_taxed",
-}
 _WITH_DATA = "settings are only imported into a shop without products, customers and orders"
 _RATE_KEPT = define_text(
     "store_imports.rate_kept",
@@ -74,7 +55,7 @@ class SettingsStream(Stream):
     name = "settings"
     resource = "shop"
     model: ClassVar[type[Model]] = Shop
-    comparison = Comparison(read=None, limits=dict.fromkeys(_COLUMNS, _WITH_DATA))
+    comparison = Comparison(read=None, limits=dict.fromkeys(SETTING_COLUMNS, _WITH_DATA))
 
     def count_objects(self, source: Source) -> int | None:
         return 1
@@ -82,21 +63,20 @@ class SettingsStream(Stream):
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         with refuse_malformed(self.name, source.shop):
             number = int(source.shop["id"])
-        members = {name: source.shop[name] for name in _COLUMNS if source.shop.get(name) is not None}
-        return [] if position else [{**members, "id": number}]
+        return [] if position else [{**get_source_settings(source.shop), "id": number}]
 
     def get_own_objects(self) -> QuerySet[Any]:
         return Shop.objects.filter(pk=get_current_shop().pk)
 
     def read_own(self, source: Source, target_ids: Collection[int]) -> Mapping[int, SourceObject]:
         shops = self.get_own_objects().filter(pk__in=target_ids)
-        return {shop.pk: {name: getattr(shop, column) for name, column in _COLUMNS.items()} for shop in shops}
+        return {shop.pk: get_own_settings(shop) for shop in shops}
 
     def write_objects(self, source: Source, objects: Sequence[SourceObject], files: Any) -> Sequence[ObjectResult]:
         shop_id = get_current_shop().pk
         if any(model._default_manager.exists() for model in (Product, Customer, Order)):
             return [ObjectResult(Outcome.UNCHANGED, shop_id)]
-        values = {column: objects[0][name] for name, column in _COLUMNS.items() if name in objects[0]}
+        values = {column: objects[0][name] for name, column in SETTING_COLUMNS.items() if name in objects[0]}
 
         def write() -> ObjectResult:
             try:
