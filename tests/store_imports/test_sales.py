@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from apps.core.events.models import Event
 from apps.core.jobs.models import Job
+from apps.core.rest.versions import get_latest_version
 from apps.core.tenancy.models import Membership, Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.discounts.domain.consistency_checks import check_usage_counts
@@ -19,8 +20,13 @@ from apps.gift_cards.domain.gift_cards import adjust_balance
 from apps.gift_cards.models import GiftCard
 from apps.imports_exports.domain.rows import ImportRow
 from apps.store_imports.domain import runner
+from apps.store_imports.domain.id_map import IdMap
+from apps.store_imports.domain.source_client import SourceClient
+from apps.store_imports.domain.streams import Source
 from apps.store_imports.models import MappedId, StreamState
 from apps.store_imports.resources.file_rows import import_file_rows
+from apps.store_imports.resources.sales import price_rules
+from apps.store_imports.resources.sales.price_rules import DiscountCodeStream
 from tests.store_imports.conftest import StoreImporter
 from tests.store_imports.faulty_proxy import FaultyProxy
 from tests.store_imports.old_sales import RULE, add_codes, describe_sales, fill_sales
@@ -165,6 +171,15 @@ def test_an_interrupted_import_of_codes_creates_each_code_once(
         **{f"B-{number}": ("B", number) for number in range(4)},
     }
     assert get_counts(output)["discount_codes"][0] == len(codes)
+
+
+def test_codes_of_all_rules_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = [[{"id": 8, "price_rule_id": 1}], [{"id": 3, "price_rule_id": 2}]]
+    monkeypatch.setattr(price_rules, "_read_codes", lambda source, position: iter(pages))
+    client = SourceClient("https://old.example", "token", "shopify", get_latest_version())
+    source = Source(client, {}, IdMap(0), timezone.now(), lambda: None)
+
+    assert list(DiscountCodeStream().read_again(source, [3])) == [pages[1]]
 
 
 def test_an_import_file_sets_the_code_of_an_imported_gift_card(importer: StoreImporter) -> None:

@@ -159,7 +159,7 @@ class Stream(ABC):
         for start in range(0, len(wanted), MAX_IDS):
             chunk = wanted[start : start + MAX_IDS]
             position, filtered = 0, replace(source, changed_since=None, only_ids=chunk)
-            while position < chunk[-1] and (page := self.read_page(filtered, position)):
+            while (position < chunk[-1] or not self.is_ascending) and (page := self.read_page(filtered, position)):
                 position = page[-1]["id"]
                 if rows := [row for row in page if row["id"] in chunk]:
                     yield rows
