@@ -15,14 +15,20 @@ def get_column_class(model_admin: Any, name: Any) -> str:
     The class depends on the model field that the column shows or is sorted by. ``numeric_columns`` of the model admin
     names columns with calculated numbers, and ``day_columns`` names columns that show the day of a time.
     """
-    if name in (*model_admin.day_columns, *model_admin.numeric_columns):
-        return DAY if name in model_admin.day_columns else NUMBER
+    if name in model_admin.day_columns:
+        return DAY
+    if name in model_admin.numeric_columns:
+        return NUMBER
     column = getattr(model_admin, name, None) if isinstance(name, str) else name
     if getattr(column, "label", None) or getattr(column, "boolean", False):
         return ""
     path = getattr(column, "path", "") or getattr(column, "admin_order_field", "") or name
     field = _find_field(model_admin.model, path) if isinstance(path, str) else None
-    if field is None or field.primary_key or field.choices:
+    return "" if field is None else _get_field_class(field)
+
+
+def _get_field_class(field: Field[Any, Any]) -> str:
+    if field.primary_key or field.choices:
         return ""
     if field.is_relation:
         return RELATED
