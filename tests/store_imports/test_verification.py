@@ -16,7 +16,7 @@ from apps.customers.models import Address, Customer
 from apps.inventory.models import InventoryItem, InventoryLevel, Location
 from apps.metafields.models import Metafield
 from apps.store_imports.domain.comparison import Comparison
-from apps.store_imports.domain.streams import streams
+from apps.store_imports.domain.streams import Stream, streams
 from tests.store_imports.conftest import StoreImporter
 from tests.store_imports.old_store import fill_store, post
 
@@ -27,7 +27,14 @@ def test_each_stream_declares_how_its_objects_are_compared() -> None:
     # A stream without a serializer reads the objects of this shop by itself.
     for stream in streams.values():
         assert stream.comparison is not None
-        assert stream.comparison.read is not None or "read_own" in dir(type(stream))
+        assert stream.comparison.read is not None or type(stream).read_own is not Stream.read_own
+
+
+def test_each_stream_with_a_list_of_ids_can_delete() -> None:
+    names = [stream.name for stream in streams.values() if stream.id_list is not None]
+
+    assert names
+    assert [name for name in names if type(streams[name]).delete_target is Stream.delete_target] == []
 
 
 def read_report(path: Path) -> list[dict[str, Any]]:
