@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import label_for_field
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from apps.core.admin.menu import get_list_url
@@ -140,16 +139,11 @@ def _format(value: object) -> str:
 
 def _find_list_url(request: HttpRequest, name: str) -> str:
     model = streams[name].model
-    return get_list_url(request, model) if _has_pages(model) else ""
+    return get_list_url(request, model) if admin.site.is_registered(model) else ""
 
 
 def _find_object_url(name: str, target_id: int) -> str:
     model = streams[name].model
-    try:
-        return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[target_id])
-    except NoReverseMatch:
+    if not admin.site.is_registered(model):
         return ""
-
-
-def _has_pages(model: Any) -> bool:
-    return admin.site.is_registered(model)
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[target_id])
