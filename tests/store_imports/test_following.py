@@ -153,7 +153,7 @@ def test_the_final_pass_brings_everything_and_ends_the_import(importer: StoreImp
     assert behind is not None
     assert float(behind[1]) < 30
     importer.run("--verify")
-    with pytest.raises(CommandError, match=r"ended on .* add --reopen"):
+    with pytest.raises(CommandError, match=r"ended on .* import_store --reopen"):
         importer.run("--follow")
     with pytest.raises(CommandError, match="ended on"):
         importer.run()

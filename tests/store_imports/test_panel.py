@@ -20,7 +20,7 @@ from apps.store_imports.domain.background_runs import RUN_TASK, continue_stalled
 from apps.store_imports.domain.connections import delete_expired_tokens
 from apps.store_imports.domain.report import SETTING_COLUMNS
 from apps.store_imports.domain.streams import streams
-from apps.store_imports.models import ImportProblem, StoreConnection, StreamState
+from apps.store_imports.models import ImportProblem, StoreConnection, StoreImport, StreamState
 from tests.store_imports.conftest import StoreImporter
 from tests.store_imports.faulty_proxy import BROKEN, OK, FaultyProxy
 from tests.store_imports.old_store import post
@@ -191,6 +191,17 @@ def test_a_store_without_response_is_tried_again_and_other_errors_are_final(
     assert get_connection(importer).state == "failed"
     assert "currency is XXX" in failed.content.decode()
     assert "Continue import" in failed.content.decode()
+
+
+def test_the_page_says_who_can_reopen_an_ended_import(panel: Panel, importer: StoreImporter) -> None:
+    pk = start(panel, importer, "products")
+    with shop_scope(importer.shop):
+        StoreImport.objects.filter(pk=pk).update(ended_at=timezone.now())
+
+    run_next_job(importer)
+
+    assert get_connection(importer).state == "failed"
+    assert "Only the operator can import again" in panel.get(CHANGE, pk).content.decode()
 
 
 def test_one_import_of_a_shop_runs_and_lost_jobs_are_replaced(panel: Panel, importer: StoreImporter) -> None:

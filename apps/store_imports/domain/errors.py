@@ -25,7 +25,8 @@ TOKEN_MISSING = define_text(
 
 ENDED = define_message(
     "store_imports.ended",
-    "The import of this store ended on {date}, so that it does not overwrite this shop. To import again, add --reopen.",
+    "The import of this store ended on {date}, so that it does not overwrite this shop. "
+    "Only the operator can import again, with the command import_store --reopen.",
 )
 
 
