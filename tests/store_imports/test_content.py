@@ -89,7 +89,10 @@ def test_later_changes_of_articles_and_comments_are_imported(importer: StoreImpo
     image = get_article(importer)["image"]
 
     counts = get_counts(importer.run())
+    verified = importer.run("--verify")
 
+    assert f"comments {deleted['id']}: deleted in this shop: the import does not create it again" in verified
+    assert "comments: 4 equal, 0 differing, 0 missing here, 0 deleted here, 0 more here, 1 listed" in verified
     assert [row for row in describe_blogs(importer.target) if "body" not in row] == [
         row for row in describe_blogs(source) if "body" not in row
     ]

@@ -48,7 +48,7 @@ def test_an_imported_store_is_equal_and_planted_differences_are_found(importer: 
 
     output = importer.run("--verify", "--report", str(report))
 
-    assert "products: 5 equal, 0 differing, 0 missing here, 0 more here, 0 listed limits" in output
+    assert "products: 5 equal, 0 differing, 0 missing here, 0 deleted here, 0 more here, 0 listed limits" in output
     assert "customers: not compared: state: passwords can't be read" in output
     assert "The shop is equal to the store" in output
     # The published theme is imported as a draft, and the token has no scope for staff.
@@ -103,7 +103,7 @@ def test_an_imported_store_is_equal_and_planted_differences_are_found(importer: 
         ("smart_collections", "differs", "disjunctive"),
         ("customers", "differs", "note"),
         ("customers", "differs", "addresses[1].city"),
-        ("pages", "missing here", ""),
+        ("pages", "deleted in this shop", ""),
         ("pages", "more here", ""),
         ("redirects", "differs", "target"),
         ("customer_metafields", "differs", "metafields[0].value"),

@@ -114,6 +114,7 @@ class Stream(ABC):
         id_list: The list of the ids of all objects. Without it, deletions in the store are not found.
         comparison: How objects are compared with those of the store. Each registered stream must declare it.
         is_ascending: False if the objects of a page can have lower ids than those of the pages before.
+        restores_deleted: False if the import does not create objects again that were deleted in this shop.
         path_prefix: The path of an object in the online store without its handle, or "" if it has no page.
     """
 
@@ -123,6 +124,7 @@ class Stream(ABC):
     id_list: ClassVar[IdList | None] = None
     comparison: ClassVar[Comparison | None] = None
     is_ascending: ClassVar[bool] = True
+    restores_deleted: ClassVar[bool] = True
     path_prefix: ClassVar[str] = ""
 
     @abstractmethod

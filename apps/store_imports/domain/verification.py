@@ -18,6 +18,7 @@ from apps.store_imports.models import ImportProblem, MappedId, StoreImport
 
 IDS_AT_ONCE = 500
 _KEPT = "deleted in the store, and kept because it was changed or is needed in this shop"
+_RESTORED, _STAYS_DELETED = "the next import creates it again", "the import does not create it again"
 _NO_COMPARISON = "objects of this kind are not compared"
 
 
@@ -26,6 +27,7 @@ class FindingKind(StrEnum):
 
     DIFFERS = "differs"
     MISSING = "missing here"
+    DELETED = "deleted in this shop"
     MORE = "more here"
     NOT_COMPARED = "not compared"
 
@@ -56,12 +58,13 @@ class StreamSummary:
     equal: int = 0
     differing: int = 0
     missing: int = 0
+    deleted: int = 0
     more: int = 0
     limits: int = 0
 
     @property
     def differences(self) -> int:
-        return self.differing + self.missing + self.more
+        return self.differing + self.missing + self.deleted + self.more
 
 
 Record = Callable[[Finding], None]
@@ -125,7 +128,7 @@ class _StreamVerification:
         for source_id, row in by_id.items():
             target_id = targets.get(source_id)
             if target_id is None or target_id not in ours:
-                self._record_missing(row, problems.get(source_id))
+                self._record_missing(row, target_id, problems.get(source_id))
             elif target_id in exempt:
                 self.summary.limits += 1
                 self.record(
@@ -162,14 +165,24 @@ class _StreamVerification:
         )
         return {row.source_id: row for row in rows}
 
-    def _record_missing(self, row: SourceObject, problem: ImportProblem | None) -> None:
-        """Record an object that this shop does not have. It is a limit if the import noted why it was left out."""
+    def _record_missing(self, row: SourceObject, target_id: int | None, problem: ImportProblem | None) -> None:
+        """Record an object that this shop does not have. With a ``target_id``, it was imported and deleted here.
+
+        It is a limit if the import noted why it was left out, or does not create it again.
+        """
+        is_deleted = target_id is not None
         left_out = self.stream.get_reason_left_out(row)
-        is_limit = bool(left_out) or (problem is not None and not problem.is_failure)
-        reason = left_out or (problem.reason if problem else "not imported yet, or deleted in this shop")
-        self.record(FindingKind.MISSING, source_id=int(row["id"]), reason=reason, is_limit=is_limit)
+        stays_deleted = is_deleted and not self.stream.restores_deleted
+        is_limit = bool(left_out) or stays_deleted or (problem is not None and not problem.is_failure)
+        if is_deleted:
+            kind, default = FindingKind.DELETED, _STAYS_DELETED if stays_deleted else _RESTORED
+        else:
+            kind, default = FindingKind.MISSING, "not imported yet"
+        reason = left_out or (problem.reason if problem else default)
+        self.record(kind, source_id=int(row["id"]), target_id=target_id, reason=reason, is_limit=is_limit)
         self.summary.limits += is_limit
-        self.summary.missing += not is_limit
+        self.summary.deleted += is_deleted and not is_limit
+        self.summary.missing += not is_deleted and not is_limit
 
     def _record_deleted(self, after: int, until: int | None, listed: Collection[int]) -> None:
         """Record imported objects that the store no longer lists between two of its IDs."""

@@ -46,7 +46,7 @@ def verify_and_print(
     for summary in summaries:
         output.write(
             f"{summary.name}: {summary.equal} equal, {summary.differing} differing, {summary.missing} missing here, "
-            f"{summary.more} more here, {summary.limits} listed limits"
+            f"{summary.deleted} deleted here, {summary.more} more here, {summary.limits} listed limits"
         )
     if total := sum(summary.differences for summary in summaries):
         raise CommandError(f"{total} {'object differs' if total == 1 else 'objects differ'}.")

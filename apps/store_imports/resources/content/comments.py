@@ -35,6 +35,7 @@ class CommentStream(Stream):
     model: ClassVar[type[Model]] = Comment
     id_list = IdList("comments.json", "comments")
     comparison = Comparison(read=create_reader(CommentSerializer), ids={"article_id": "article", "blog_id": "blog"})
+    restores_deleted = False
 
     def delete_target(self, target: Model, *, at: datetime) -> None:
         assert isinstance(target, Comment)
