@@ -26,6 +26,7 @@ resources: list[URLPattern | URLResolver] = [
     path("", include("apps.gift_cards.urls")),
     path("", include("apps.discounts.urls")),
     path("", include("apps.draft_orders.urls")),
+    path("", include("apps.store_imports.urls")),
     path("", include("apps.audit_log.urls")),
 ]
 

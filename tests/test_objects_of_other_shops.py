@@ -329,7 +329,9 @@ def call(api: ApiClient, route: str, path: str) -> Response:
 
 def test_no_other_route_names_an_object_of_these_kinds() -> None:
     words = ("deliver", "export", "import", "bulk", "files", "views")
-    named = {route.name for route in get_all_routes() if any(word in route.name for word in words)}
+    # Imports of stores are other objects than imports of files. The checks of all routes cover them.
+    names = [route.name for route in get_all_routes() if "store_imports" not in route.name]
+    named = {name for name in names if any(word in name for word in words)}
 
     assert named <= set(ROUTES)
     assert len(ROUTES) == 8

@@ -97,6 +97,8 @@ class RestRoutes:
             return {"code": DISCOUNT_CODE}
         if "/locations/" not in pattern and pattern.endswith("/inventory_levels.json"):
             return {"location_ids": self.ids["locations"]}
+        if "/mapped_ids" in pattern:
+            return {"resource": "order"}
         return {}
 
     def _said(self, name: str, value: object) -> object:

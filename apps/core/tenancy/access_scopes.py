@@ -34,6 +34,7 @@ _RESOURCES = {
 # Scopes that stand alone: the verb of the description, and the label of the resource.
 _SINGLE_SCOPES = {
     "read_payment_gateways": ("See", gettext_noop("payment gateways")),
+    "read_store_imports": ("See", gettext_noop("imports of stores, and the new IDs of their objects")),
     "read_users": ("See", gettext_noop("staff members")),
     "write_metafields": ("Change", gettext_noop("shop metafields")),
     "write_past_refunds": ("Import", gettext_noop("past refunds (marketplace apps only)")),

@@ -62,6 +62,7 @@ REQUIRED_PERMISSIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "assigned_fulfillment_orders": _ORDERS,
     "third_party_fulfillment_orders": _ORDERS,
     "payment_gateways": (("platform_payments_accounts",), ("platform_payments_accounts",)),
+    "store_imports": (("preferences",), ("preferences",)),
     "users": (_STAFF, _STAFF),
     "metafields": (("preferences",), ("preferences",)),
 }

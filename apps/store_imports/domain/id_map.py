@@ -7,6 +7,15 @@ from typing import NamedTuple
 from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.models import MappedId
 
+# The resources that apps can look up by the IDs of the API. The map also has entries that only imports use, such as
+# those of theme files.
+MAPPED_RESOURCES = (
+    *("shop", "location", "country", "province", "product", "variant", "inventory_item", "product_image", "collection"),
+    *("customer", "price_rule", "discount_code", "gift_card", "order", "line_item", "shipping_line", "transaction"),
+    *("refund", "fulfillment", "fulfillment_order", "draft_order", "page", "blog", "article", "comment", "redirect"),
+    *("theme", "script_tag", "webhook", "metafield"),
+)
+
 
 class NewId(NamedTuple):
     """An entry of the map to save."""

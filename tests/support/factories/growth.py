@@ -28,6 +28,7 @@ from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundRequest, RefundTransactionInput
 from apps.shops.domain.storefront_tokens import create_storefront_token
 from apps.shops.models import RecurringCharge
+from apps.store_imports.models import StoreImport
 from apps.webhooks.domain.delivery_tests import send_test_delivery
 from apps.webhooks.models import Subscription
 from tests.samples import SampleContext
@@ -52,6 +53,7 @@ from tests.support.factories.gift_cards import adjust, make_gift_card
 from tests.support.factories.inventory import make_item, make_location, set_stock
 from tests.support.factories.orders import MUG, make_order
 from tests.support.factories.payments import make_handler
+from tests.support.factories.store_imports import make_mapped_id, make_store_import
 from tests.support.rest.routes import Route
 from tests.support.webhooks import make_subscription
 
@@ -137,6 +139,11 @@ def _add_collected_product(world: SampleContext, rows: Rows, number: int) -> Non
 def _add_refund(world: SampleContext, rows: Rows, number: int) -> None:
     request = RefundRequest(transaction_inputs=[RefundTransactionInput(Decimal("0.01"))], shipping=Decimal("0.01"))
     create.create_refund(Order.objects.get(pk=rows["order_id"]), request, actor="system", at=timezone.now())
+
+
+def _add_mapped_id(world: SampleContext, rows: Rows, number: int) -> None:
+    row = StoreImport.objects.get(pk=rows["store_import_id"])
+    make_mapped_id(row, "order", number + 1, number + 1)
 
 
 GROWTH: dict[str, Grow] = {
@@ -253,6 +260,8 @@ GROWTH: dict[str, Grow] = {
     "orders/<order_id>/refunds.json": _add_refund,
     "events.json": lambda world, rows, number: make_order(email=f"one-more-{number}@example.com", lines=[MUG] * 3),
     "users.json": lambda world, rows, number: make_member(world.shop, "orders"),
+    "store_imports.json": lambda world, rows, number: make_store_import(world.shop, number + 1),
+    "store_imports/<store_import_id>/mapped_ids.json": _add_mapped_id,
 }
 
 # Lists with a fixed length.
