@@ -19,6 +19,8 @@ from tests.support.panel.admin_urls import TABLE
 from tests.support.panel.one_of_each import make_one_of_each
 from tests.support.subtests import Subtests
 
+# Pages that are files, or parts of pages.
+FILES = ("_download", "_report", "_report_answers", "_file", "_progress", "_sample", "_redirects", "_slip", "_problems")
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 RUN = "document.title='run';alert(1)"
@@ -77,13 +79,7 @@ def test_pages_run_no_html_of_texts(logged_in_page: Open, committed_shop: Shop, 
 
     with Subtests() as subtest:
         for name, row in TABLE.items():
-            if (
-                row.status != 200
-                or not row.lets
-                or name.endswith(
-                    ("_download", "_report", "_report_answers", "_file", "_progress", "_sample", "_redirects", "_slip", "_problems")
-                )
-            ):
+            if row.status != 200 or not row.lets or name.endswith(FILES):
                 continue
             with subtest(name):
                 page = window.go(name, *things[row.about])
