@@ -140,6 +140,30 @@ def test_stock_and_codes_that_are_refused_are_named_at_their_fields(panel: Panel
 
 
 @pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("work shirt ink", ["Work shirt · Ink"]),
+        ("INK shirt", ["Work shirt · Ink"]),
+        ("shirt WS-2", ["Work shirt · Sand"]),
+        ("shirt sa", ["Work shirt · Sand"]),
+        ("work shirt", ["Work shirt · Sand", "Work shirt · Ink"]),
+        ("work shirt red", []),
+        ("red ink", ["Red hat · Ink"]),
+    ],
+)
+def test_products_are_searched_by_words_of_titles_and_skus(panel: Panel, code: str, names: list[str]) -> None:
+    for title, skus in (("Work shirt", {"Ink": "WS-1", "Sand": "WS-2"}), ("Red hat", {"Ink": "RH-1"})):
+        product = make_product(title, prices=("10.00",) * len(skus))
+        for variant, (option, sku) in zip(product.variants.order_by("pk"), skus.items(), strict=True):
+            Variant.objects.filter(pk=variant.pk).update(title=option, option1=option)
+            InventoryItem.objects.filter(pk=variant.inventory_item_id).update(sku=sku)
+
+    found = run(panel, step="suggest", code=code, part="1").context["state"].items.found
+
+    assert [row.variant.full_name for row in found] == names
+
+
+@pytest.mark.parametrize(
     ("values", "field", "error"),
     [
         ({"line-0-quantity": "x"}, "0-quantity", "Enter a whole number."),
