@@ -40,7 +40,7 @@ def as_sentence(text: str) -> str:
 def explain_field_errors(field: str | None, messages: Iterable[str]) -> list[str]:
     """Return the errors of a form field. The error of a phone number says what is probably missing."""
     if field == "phone":
-        return [_PHONE_WITHOUT_COUNTRY if message == INVALID else message for message in messages]
+        return [str(_PHONE_WITHOUT_COUNTRY) if message == INVALID else message for message in messages]
     return list(messages)
 
 
