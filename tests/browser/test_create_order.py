@@ -118,6 +118,21 @@ def test_choosing_results_shows_no_error_and_keeps_the_focus(window: BrowserPage
     assert get_quantities(page) == ["1", "1"]
 
 
+def test_a_percentage_is_added_from_the_summary(window: BrowserPage, shop: Shop) -> None:
+    page = window.go(ADD)
+    page.keyboard.type("MUG-1")
+    page.keyboard.press("Enter")
+    expect_total(page, "10.00 USD")
+
+    page.get_by_role("link", name="Add discount").click()
+    discount = page.get_by_role("group", name="Discount on the order").get_by_label("Discount", exact=True)
+    expect(discount).to_be_focused()
+    page.keyboard.type("10")
+
+    expect_total(page, "9.00 USD")
+    expect(page.get_by_role("link", name="Add discount")).to_have_count(0)
+
+
 def choose(page: Page, result: Locator, hand: str) -> None:
     expect(result).to_be_visible()
     if hand == "mouse":

@@ -172,7 +172,7 @@ def test_products_are_searched_by_words_of_titles_and_skus(panel: Panel, code: s
         ({"line-0-variant": "999999"}, "0-__all__", "This product was deleted. Remove the line."),
         ({"line-0-variant": "", "line-0-title": "Engraving"}, "0-price", "Enter a price."),
         ({"line-0-variant": "", "line-0-price": "3"}, "0-title", "Enter a title."),
-        ({"line-0-discount": "x"}, "0-discount", "Enter an amount in USD."),
+        ({"line-0-discount": "x", "line-0-discount_type": "fixed_amount"}, "0-discount", "Enter an amount in USD."),
         ({"discount": "101", "discount_type": "percentage"}, "discount", "Enter a percentage of up to 100."),
         ({"shipping_title": "Parcel"}, "shipping_price", "Enter a price. Free shipping has the price 0."),
         ({"email": "ada"}, "email", "Enter a valid email address."),
@@ -204,7 +204,8 @@ def test_discounts_and_custom_items_change_the_total(panel: Panel) -> None:
     typed = {
         "line-0-discount": "10", "line-0-discount_type": "percentage", "line-0-discount_reason": "Scratched",
         "line-1-title": "Engraving", "line-1-price": "5,50", "line-1-quantity": "2",
-        "discount": "3", "discount_reason": "Loyal customer", "shipping_title": "Parcel", "shipping_price": "0",
+        "discount": "3", "discount_type": "fixed_amount", "discount_reason": "Loyal customer",
+        "shipping_title": "Parcel", "shipping_price": "0",
     }  # fmt: skip
 
     shown = run(panel, page, **typed, step="calculate")
