@@ -43,7 +43,7 @@
       if (field) Object.assign(field, { value, checked });
     });
     opened.forEach((details) => details.id && (document.getElementById(details.id) ?? details).setAttribute("open", ""));
-    const field = active.isConnected ? null : id && document.getElementById(id);
+    const field = active.isConnected || !id ? null : document.getElementById(id);
     field?.focus();
     if (field?.matches("input[type=text]")) field.setSelectionRange(selectionStart, selectionEnd);
     return typed.length > 0;

@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from apps.catalog.models import Variant
 from apps.core.tenancy.models import Shop, User
@@ -91,6 +91,55 @@ def test_results_are_chosen_with_the_arrow_keys(window: BrowserPage, shop: Shop)
     expect_total(page, "10.00 USD")
     expect(page.get_by_label("Product, SKU or barcode")).to_be_focused()
     expect(page.get_by_label("Product, SKU or barcode")).to_have_value("")
+
+
+@pytest.mark.parametrize("hand", ["mouse", "keyboard"])
+def test_choosing_results_shows_no_error_and_keeps_the_focus(window: BrowserPage, shop: Shop, hand: str) -> None:
+    page = window.go(ADD)
+    code, term = page.get_by_label("Product, SKU or barcode"), page.get_by_label("Find customer")
+
+    page.keyboard.type("mu")
+    choose(page, page.get_by_role("button", name="Add Mug"), hand)
+    expect_total(page, "10.00 USD")
+    expect(code).to_be_focused()
+    page.keyboard.type("cu")
+    expect(code).to_have_value("cu")
+    choose(page, page.get_by_role("button", name="Add Cup"), hand)
+    expect_total(page, "20.00 USD")
+    expect(code).to_be_focused()
+    term.focus()
+    page.keyboard.type("love")
+    choose(page, page.get_by_role("button", name="Ada Lovelace"), hand)
+    expect(page.get_by_label("Shipping method")).to_be_focused()
+    page.keyboard.type("Parcel")
+
+    expect(page.get_by_label("Shipping method")).to_have_value("Parcel")
+    expect(page.locator("#draft-errors .bo-note-error")).to_have_count(0)
+    assert get_quantities(page) == ["1", "1"]
+
+
+def test_a_percentage_is_added_from_the_summary(window: BrowserPage, shop: Shop) -> None:
+    page = window.go(ADD)
+    page.keyboard.type("MUG-1")
+    page.keyboard.press("Enter")
+    expect_total(page, "10.00 USD")
+
+    page.get_by_role("link", name="Add discount").click()
+    discount = page.get_by_role("group", name="Discount on the order").get_by_label("Discount", exact=True)
+    expect(discount).to_be_focused()
+    page.keyboard.type("10")
+
+    expect_total(page, "9.00 USD")
+    expect(page.get_by_role("link", name="Add discount")).to_have_count(0)
+
+
+def choose(page: Page, result: Locator, hand: str) -> None:
+    expect(result).to_be_visible()
+    if hand == "mouse":
+        result.click()
+    else:
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
 
 
 def test_input_during_a_step_is_kept(window: BrowserPage, shop: Shop) -> None:

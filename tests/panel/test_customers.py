@@ -139,7 +139,7 @@ def test_staff_add_a_customer(customer_client: Panel) -> None:
     ("fields", "says"),
     [
         ({"first_name": "", "last_name": "", "email": ""}, "Must have a name or email address."),
-        ({"phone": "12"}, "Is invalid."),
+        ({"phone": "12"}, "Include the country code, such as +49 171 2345678."),
         ({"email": "taken@example.com"}, "Has already been taken."),
         ({"phone": "(415) 555-0199"}, "Has already been taken."),
         ({"sms_consent": "subscribed"}, "Needs a phone"),

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.usefixtures("in_shop")
 LIST, ADD, CHANGE, DUPLICATE, FROM = (
     f"draft_orders_draftorder_{name}" for name in ("changelist", "add", "change", "duplicate", "from_order")
 )
+PHONE_WITHOUT_COUNTRY = "Include the country code, such as +49 171 2345678."
 
 
 @pytest.fixture
@@ -139,6 +140,30 @@ def test_stock_and_codes_that_are_refused_are_named_at_their_fields(panel: Panel
 
 
 @pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("work shirt ink", ["Work shirt · Ink"]),
+        ("INK shirt", ["Work shirt · Ink"]),
+        ("shirt WS-2", ["Work shirt · Sand"]),
+        ("shirt sa", ["Work shirt · Sand"]),
+        ("work shirt", ["Work shirt · Sand", "Work shirt · Ink"]),
+        ("work shirt red", []),
+        ("red ink", ["Red hat · Ink"]),
+    ],
+)
+def test_products_are_searched_by_words_of_titles_and_skus(panel: Panel, code: str, names: list[str]) -> None:
+    for title, skus in (("Work shirt", {"Ink": "WS-1", "Sand": "WS-2"}), ("Red hat", {"Ink": "RH-1"})):
+        product = make_product(title, prices=("10.00",) * len(skus))
+        for variant, (option, sku) in zip(product.variants.order_by("pk"), skus.items(), strict=True):
+            Variant.objects.filter(pk=variant.pk).update(title=option, option1=option)
+            InventoryItem.objects.filter(pk=variant.inventory_item_id).update(sku=sku)
+
+    found = run(panel, step="suggest", code=code, part="1").context["state"].items.found
+
+    assert [row.variant.full_name for row in found] == names
+
+
+@pytest.mark.parametrize(
     ("values", "field", "error"),
     [
         ({"line-0-quantity": "x"}, "0-quantity", "Enter a whole number."),
@@ -147,11 +172,11 @@ def test_stock_and_codes_that_are_refused_are_named_at_their_fields(panel: Panel
         ({"line-0-variant": "999999"}, "0-__all__", "This product was deleted. Remove the line."),
         ({"line-0-variant": "", "line-0-title": "Engraving"}, "0-price", "Enter a price."),
         ({"line-0-variant": "", "line-0-price": "3"}, "0-title", "Enter a title."),
-        ({"line-0-discount": "x"}, "0-discount", "Enter an amount in USD."),
+        ({"line-0-discount": "x", "line-0-discount_type": "fixed_amount"}, "0-discount", "Enter an amount in USD."),
         ({"discount": "101", "discount_type": "percentage"}, "discount", "Enter a percentage of up to 100."),
         ({"shipping_title": "Parcel"}, "shipping_price", "Enter a price. Free shipping has the price 0."),
         ({"email": "ada"}, "email", "Enter a valid email address."),
-        ({"phone": "abc", "first_name": "Ada"}, "phone", "Is invalid."),
+        ({"phone": "0171 2345678", "first_name": "Ada"}, "phone", PHONE_WITHOUT_COUNTRY),
         ({"customer": "999999"}, "page", "The customer was deleted. Choose another customer."),
     ],
 )
@@ -179,7 +204,8 @@ def test_discounts_and_custom_items_change_the_total(panel: Panel) -> None:
     typed = {
         "line-0-discount": "10", "line-0-discount_type": "percentage", "line-0-discount_reason": "Scratched",
         "line-1-title": "Engraving", "line-1-price": "5,50", "line-1-quantity": "2",
-        "discount": "3", "discount_reason": "Loyal customer", "shipping_title": "Parcel", "shipping_price": "0",
+        "discount": "3", "discount_type": "fixed_amount", "discount_reason": "Loyal customer",
+        "shipping_title": "Parcel", "shipping_price": "0",
     }  # fmt: skip
 
     shown = run(panel, page, **typed, step="calculate")
@@ -231,6 +257,29 @@ def test_several_customers_are_offered(panel: Panel) -> None:
     assert [page.context["state"].customers.customer for page in (one, chosen, changed)] == [grace, ada, None]
     assert "No customer matches “Nobody”." in none.content.decode()
     assert "email" not in get_input(changed)
+
+
+@pytest.mark.parametrize(
+    "term", ["0171 1234567", "01711234567", "171 1234", "0171/123-45", "+49 171 123", "0049 171 1234567"]
+)
+def test_customers_are_searched_by_the_beginning_of_the_phone_number(panel: Panel, term: str) -> None:
+    ada = make_customer(first_name="Ada", phone="+491711234567")
+    make_customer(first_name="Grace", phone="+491721234567")
+
+    found = run(panel, step="suggest", term=term, part="1").context["state"].customers.found
+    listed = panel.get("customers_customer_changelist", q=term).context["cl"].result_list
+
+    assert [row.pk for row in found] == [row.pk for row in listed] == [ada.pk]
+
+
+def test_the_phone_number_of_a_chosen_customer_is_on_the_order(panel: Panel) -> None:
+    customer = make_customer(first_name="Ada", phone="+491711234567")
+
+    run(panel, **fill_line(0, make_variant("MUG-1")), customer=customer.pk, step="pending")
+
+    order = Order.objects.get()
+    assert order.phone == ""
+    assert "+491711234567" in panel.get("orders_order_change", order.pk).content.decode()
 
 
 def test_staff_who_may_not_view_customers_need_the_whole_email_address(admin_client_with: PanelWith) -> None:

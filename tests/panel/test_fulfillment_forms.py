@@ -22,6 +22,7 @@ from apps.fulfillment.models import (
     PullAttempt,
 )
 from apps.inventory.models import Location
+from apps.orders.domain.transitions import cancel_order
 from apps.orders.models import Order
 from tests.support import factories
 from tests.support.api_client import Response
@@ -377,7 +378,6 @@ def test_a_fulfillment_order_on_hold_is_not_offered_another_hold(panel: Panel, r
     ("values", "text"),
     [
         ({}, "is not assigned to a location yet"),
-        ({"status": "cancelled", "cancelled_at": timezone.now(), "cancel_reason": "other"}, "The order is canceled."),
         ({"status": "closed", "closed_at": timezone.now()}, "The order is closed. Reopen it to fulfill its items."),
     ],
 )
@@ -391,6 +391,17 @@ def test_an_order_without_fulfillment_orders_says_why(
 
     assert text in page
     assert ("is not assigned to a location yet" in page) is (values == {})
+
+
+def test_a_canceled_order_shows_removed_totals_and_no_empty_sections(panel: Panel, in_shop: Shop) -> None:
+    order = make_order(in_shop)
+    line = order.line_items.get()
+    cancel_order(order, actor="system", at=order.created_at)
+
+    page = " ".join(panel.get(ORDER, order.pk).content.decode().split())
+
+    assert f'<s class="bo-subtle">{line.net_price:.2f} USD</s> 0.00 USD' in page
+    assert not any(f'id="{section}"' in page for section in ("fulfillment", "documents"))
 
 
 def test_an_order_with_nothing_to_fulfill_does_not_wait_for_a_location(panel: Panel, in_shop: Shop) -> None:

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("in_shop")
 
 PAGE = "orders_order_change"
 CARD, PAID = "Pay with gift card…", "Mark 20.00 USD as paid"
-SLIP = "Packing slip (PDF)"
+SLIP, RETURN_SLIP, INVOICE = "Packing slip (PDF)", "Return slip (PDF)", "Issue invoice"
 SALE = {"kind": "sale", "amount": Decimal("20.00")}
 
 
@@ -104,8 +104,10 @@ def get_labels(panel: Panel, order: Order) -> tuple[str, list[str], list[str]]:
     menu_labels = [str(action.label) for action in menu]
     assert menu_labels[-1] == "Delete…"
     assert {"View status page", "Edit…"} <= set(menu_labels)
-    assert (SLIP in menu_labels) is (order.cancelled_at is None)
-    rare = [label for label in menu_labels if label not in {SLIP, "View status page", "Edit…", "Delete…"}]
+    assert {SLIP in menu_labels, INVOICE in menu_labels} == {order.cancelled_at is None}
+    assert (RETURN_SLIP in menu_labels) is (order.fulfillment_status in {"fulfilled", "partial"})
+    usual = {INVOICE, SLIP, RETURN_SLIP, "View status page", "Edit…", "Delete…"}
+    rare = [label for label in menu_labels if label not in usual]
     return str(step.label) if step else "", [str(action.label) for action in buttons], rare
 
 

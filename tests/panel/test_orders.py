@@ -110,6 +110,7 @@ def test_cancel_asks_and_gives_stock_back(order_client: Panel, shop: Shop) -> No
     send_form(order_client, order, "cancel", reason="inventory", restock="on")
 
     assert b"2 \xc3\x97 Mug - Blue" in response.content
+    assert response.context["form"]["notify"].value() is bool(order.email)
     assert (reload_order(order).status, reload_order(order).cancel_reason) == ("cancelled", "inventory")
     assert get_available(variant) == 3
 

@@ -1,11 +1,12 @@
 from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from apps.bulk_edits.domain.operations import FIELD_LABELS
 from apps.bulk_edits.models import EditedRow
 from apps.core.admin.forms.error_display import format_message
-from apps.core.i18n.formats import format_plain_number
+from apps.core.i18n.formats import format_integer, format_plain_number
 
 _RANGE = " – "
 # The fields that have REST status names as values.
@@ -18,7 +19,7 @@ def translate_rows(rows: Iterable[EditedRow]) -> list[EditedRow]:
     for row in all_rows:
         row.reason = format_message(row.reason)
         row.changes = [
-            (_(FIELD_LABELS[name]), _format_value(name, old), _format_value(name, new))
+            (_format_label(row, name), _format_value(name, old), _format_value(name, new))
             for name, old, new in row.changes
         ]
     return all_rows
@@ -26,7 +27,17 @@ def translate_rows(rows: Iterable[EditedRow]) -> list[EditedRow]:
 
 def list_changes(row: EditedRow) -> list[tuple[str, str, str]]:
     """Return the label, and the old and the new value for a file, of each changed field."""
-    return [(_(FIELD_LABELS[name]), _to_text(name, old), _to_text(name, new)) for name, old, new in row.changes]
+    return [(_format_label(row, name), _to_text(name, old), _to_text(name, new)) for name, old, new in row.changes]
+
+
+def _format_label(row: EditedRow, name: str) -> str:
+    """Return the label of a field, with the number of variants if a product has several."""
+    values = row.before.get(name)
+    label, count = _(FIELD_LABELS[name]), len(values) if isinstance(values, dict) else 1
+    if count == 1:
+        return label
+    text = ngettext("{field} ({count} variant)", "{field} ({count} variants)", count)
+    return text.format(field=label, count=format_integer(count))
 
 
 def _to_text(name: str, value: str | list[str]) -> str:

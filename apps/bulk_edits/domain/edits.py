@@ -65,7 +65,7 @@ def save_result(edit: BulkEdit, pk: int, outcome: EditOutcome, *, is_dry_run: bo
         label=outcome.label[:255],
         reason=outcome.reason,
         changes=[list(change) for change in outcome.changes],
-        before={} if is_dry_run else outcome.before,
+        before=outcome.before,
         mark=outcome.mark,
     )
 

@@ -5,7 +5,8 @@ Products are locked first, in id order, as in all other catalog changes.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 
 from django.db import connection
 from django.db.models import Q
@@ -47,6 +48,9 @@ WHERE shop_id + 0 = %s AND inventory_item_id = item
 """
 # The maximum number of products that a search for a common title word includes.
 MAX_SEARCHED_PRODUCTS = 1_000
+# The words of a search term that are used.
+MAX_WORDS = 8
+_TITLES = ("title_key", "product__title_key")
 IN_STOCK, OUT_OF_STOCK = "variants/in_stock", "variants/out_of_stock"
 
 
@@ -107,7 +111,7 @@ def get_variant_item_names(item_ids: Sequence[int]) -> dict[int, str]:
 
 
 def find_variant_items(term: str, most: int) -> list[Q]:
-    """Return conditions that find items by product title or by exact variant barcode.
+    """Return conditions that find items by product title, by exact variant barcode or by several words.
 
     If too many titles match, only the newest products are found. A term that is too short for the trigram index only
     matches the beginning of a title.
@@ -115,7 +119,30 @@ def find_variant_items(term: str, most: int) -> list[Q]:
     part = "contains" if len(term) >= MIN_TRIGRAM_LENGTH else "startswith"
     products = Product.objects.filter(**{f"title_key__{part}": term}).order_by("-pk")
     titled = products.values("pk")[: min(most, MAX_SEARCHED_PRODUCTS)]
-    return [in_materialized(titled, "variant__product"), *find_barcode_items(term, most)]
+    return [in_materialized(titled, "variant__product"), *find_barcode_items(term, most), *_find_by_words(term, most)]
+
+
+def _find_by_words(term: str, most: int) -> list[Q]:
+    """Return a condition that finds items by several words: each in the product title, variant title or SKU.
+
+    At least one of the words that are long enough for the trigram index must be in the product title.
+    """
+    words = term.split()[:MAX_WORDS]
+    titles = [Q(title_key__contains=word) for word in words if len(word) >= MIN_TRIGRAM_LENGTH]
+    if len(words) < 2 or not titles:
+        return []
+    products = Product.objects.filter(reduce(or_, titles)).order_by("-pk").values("pk")[:MAX_SEARCHED_PRODUCTS]
+    variants = Variant.objects.filter(in_materialized(products, "product"), *map(_match_word, words))
+    return [in_materialized(variants.order_by("-pk").values("inventory_item_id")[:most])]
+
+
+def _match_word(word: str) -> Q:
+    """Return a condition for one word of a search. Words of one or two letters only match the beginning of a word."""
+    sku = Q(inventory_item__sku__istartswith=word)
+    if len(word) >= MIN_TRIGRAM_LENGTH:
+        return sku | Q(title_key__contains=word) | Q(product__title_key__contains=word)
+    titles = [Q(**{f"{title}__startswith": word}) | Q(**{f"{title}__contains": f" {word}"}) for title in _TITLES]
+    return reduce(or_, titles, sku)
 
 
 def find_barcode_items(code: str, most: int) -> list[Q]:

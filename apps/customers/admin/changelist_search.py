@@ -25,6 +25,9 @@ RECENT_SCAN, MIN_RECENT_MATCHES = 1_000, 5
 # A term is very common if it has ``COMMON_TERM_MATCHES`` matches in the first ``COMMON_TERM_SCAN`` rows. In this case,
 # only ``MAX_SCAN`` rows are scanned.
 COMMON_TERM_MATCHES, COMMON_TERM_SCAN, MAX_SCAN = 25, 2_000, 8_000
+# A search text of digits and separators with at least this many digits can be a phone number.
+MIN_PHONE_DIGITS = 5
+_PHONE = re.compile(r"[0-9 ()+/.-]+", re.ASCII)
 TOO_MANY_MATCHES = gettext_lazy(
     "Too many customers match. Only matches among the first {number} customers in the list are shown."
     " Add a word to narrow the search."
@@ -90,13 +93,26 @@ def scan_first_rows(matching: QuerySet[Customer], order: Sequence[str], limit: i
 
 def _alternatives(text: str, shop: Shop) -> list[Q]:
     """Return alternative conditions. A customer matches if at least one condition matches."""
+    numbers = [_match_word(digits, shop) for digits in _get_phone_digits(text)]
     try:
-        return SEARCH.compile_alternatives(SEARCH.parse(text), zone=shop.tzinfo)
+        return [*SEARCH.compile_alternatives(SEARCH.parse(text), zone=shop.tzinfo), *numbers]
     except (QuerySyntaxError, QueryValueError):
         words = re.findall(r"[^\s\"'()*:<>=\\]+", text)[:MAX_WORDS]
     if not words:
         return [MATCH_NOTHING]
-    return [Q(*(SEARCH.compile(Term(None, Comparator.EQUAL, word), zone=shop.tzinfo) for word in words))]
+    return [Q(*(_match_word(word, shop) for word in words)), *numbers]
+
+
+def _match_word(word: str, shop: Shop) -> Q:
+    return SEARCH.compile(Term(None, Comparator.EQUAL, word), zone=shop.tzinfo)
+
+
+def _get_phone_digits(text: str) -> list[str]:
+    """Return the digits of a phone number with spaces, other separators or a leading 0, which is a national prefix."""
+    digits = re.sub(r"[^0-9]", "", text)
+    if len(digits) < MIN_PHONE_DIGITS or not _PHONE.fullmatch(text):
+        return []
+    return [number for number in dict.fromkeys([digits, digits.lstrip("0")]) if number and number != text.lstrip("+")]
 
 
 class TagFilter(WordFilter):

@@ -5,6 +5,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from apps.core.admin.forms.error_display import explain_field_errors
 from apps.core.admin.forms.forms import PanelForm, ShopOwnedForm, Values
 from apps.core.admin.theme import ThemedSelect
 from apps.customers.domain import validation
@@ -51,7 +52,7 @@ class CustomerForm(PanelForm[Customer]):
         for name, messages in errors.items():
             field = fields.get(name.split(".")[0], name)
             if field not in self.errors:
-                self.add_error(field if field in self.fields else None, messages)
+                self.add_error(field if field in self.fields else None, explain_field_errors(field, messages))
         return cleaned
 
     @property

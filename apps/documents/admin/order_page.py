@@ -13,7 +13,7 @@ from apps.core.events.timelines import describe_event
 from apps.core.i18n import formats
 from apps.documents.admin.documents import ISSUE, VIEW, VIEW_SLIPS
 from apps.documents.domain.amounts import get_credit_note_amounts, get_invoice_amounts
-from apps.documents.domain.issue import get_objection
+from apps.documents.domain.issue import get_invoice_ids, get_objection
 from apps.documents.domain.snapshots import serialize_amounts
 from apps.documents.models import IssuedDocument, Kind
 from apps.orders.admin.extension_points import (
@@ -30,10 +30,10 @@ from apps.refunds.models import Refund
 
 
 def _get_documents(request: HttpRequest, order: Order) -> Context | None:
-    """Return the context of the documents, or None if the user may see none."""
-    if not has_permission(request, VIEW):
+    """Return the context of the documents, or None if there are none or the user may not view them."""
+    documents = _list_documents(order) if has_permission(request, VIEW) else []
+    if not documents:
         return None
-    documents = list(IssuedDocument.objects.filter(order=order).order_by("pk").defer("snapshot"))
     invoice = next((row for row in documents if row.kind == Kind.INVOICE and row.cancelled_at is None), None)
     has_credit_notes = invoice is not None and any(row.invoice_id == invoice.pk for row in documents)
     may_issue = has_permission(request, ISSUE)
@@ -47,10 +47,12 @@ def _get_documents(request: HttpRequest, order: Order) -> Context | None:
         "has_credit_notes": has_credit_notes,
         "is_canceled": invoice is not None and order.cancelled_at is not None,
         "may_cancel": may_issue and not has_credit_notes,
-        "may_invoice": may_issue and invoice is None and not get_objection(order),
         "refunds": refunds,
-        "may_print_return_slip": has_permission(request, VIEW_SLIPS) and _has_returnable_items(order),
     }
+
+
+def _list_documents(order: Order) -> list[IssuedDocument]:
+    return list(IssuedDocument.objects.filter(order=order).order_by("pk").defer("snapshot"))
 
 
 def _get_refunds(order: Order, documents: Sequence[IssuedDocument]) -> list[Refund]:
@@ -79,10 +81,18 @@ def _get_timeline_events(request: HttpRequest, order: Order) -> list[TimelineEve
 
 
 def _get_actions(request: HttpRequest, order: Order) -> Iterator[OrderAction]:
-    """Offer the packing slip as a file, except for canceled orders."""
+    """Offer to issue the invoice, and the slips as files."""
+    may_issue = has_permission(request, VIEW) and has_permission(request, ISSUE)
+    if may_issue and not get_objection(order) and not get_invoice_ids([order.pk]):
+        yield OrderAction(_("Issue invoice"), _url("issue", order), order=52, is_form=True)
     if has_permission(request, VIEW_SLIPS) and order.cancelled_at is None:
-        url = reverse("admin:documents_issueddocument_packing_slip", args=[order.pk])
-        yield OrderAction(_("Packing slip (PDF)"), url, order=55, in_new_window=True)
+        yield OrderAction(_("Packing slip (PDF)"), _url("packing_slip", order), order=55, in_new_window=True)
+    if has_permission(request, VIEW_SLIPS) and _has_returnable_items(order):
+        yield OrderAction(_("Return slip (PDF)"), _url("return_slip", order), order=56, in_new_window=True)
+
+
+def _url(name: str, order: Order) -> str:
+    return reverse(f"admin:documents_issueddocument_{name}", args=[order.pk])
 
 
 def _has_returnable_items(order: Order) -> bool:

@@ -189,6 +189,8 @@ def _get_fulfillment_order_context(request: HttpRequest, order: Order) -> Contex
     if not has_permission(request, VIEW):
         return None
     blocks = get_order_cards(order)
+    if not blocks and order.status == Order.Status.CANCELLED:
+        return None
     may_change = has_permission(request, CHANGE)
     return {
         "blocks": [

@@ -137,7 +137,7 @@ class CancelForm(forms.Form):
     notify = forms.BooleanField(required=False, label=gettext_lazy("Notify the customer by email"))
 
     def __init__(self, order: Order, data: QueryDict | None = None, *, may_refund: bool) -> None:
-        super().__init__(data)
+        super().__init__(data, initial={"notify": bool(order.email)})
         self.refundable = _refundable_by_currency(order) if may_refund and hooks.get_refund_hook() is not None else {}
         if not order.email:
             self.fields["notify"].disabled = True

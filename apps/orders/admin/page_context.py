@@ -17,6 +17,7 @@ from apps.core.events.acts import join_events
 from apps.core.events.models import Event
 from apps.core.events.timelines import describe_event
 from apps.core.i18n import formats
+from apps.core.money import ZERO
 from apps.core.tenancy.actor_names import get_actor_names
 from apps.core.tenancy.scope import get_current_shop
 from apps.customers.admin.extension_points import CustomerSection, customer_sections
@@ -59,6 +60,8 @@ def get_order_context(order: Order) -> Context:
                 "net": money(line.net_price),
                 "discounted": line.discount > 0,
                 "removed": line.quantity - line.current_quantity,
+                "is_removed": line.current_quantity == 0,
+                "current": money(ZERO),
             }
             for line in lines
         ],

@@ -59,6 +59,7 @@ def _calculation_context(form: RefundForm, result: RefundCalculation) -> Context
     taxes = sum((part.tax for part in result.lines), ZERO) + sum((part.tax for part in result.shipping), ZERO)
     taxes += sum((part.tax for part in result.duties), ZERO)
     duty_rows = [(_("Duties"), money(sum((part.amount for part in result.duties), ZERO)))] if form.duties else []
+    refunded = format_sums((given.amount or ZERO, given.currency or "") for given in refund_request.transaction_inputs)
     return {
         "found": result,
         "sums": [
@@ -75,9 +76,9 @@ def _calculation_context(form: RefundForm, result: RefundCalculation) -> Context
             for share in result.shares
             if share.refundable
         ],
-        "given": format_sums(
-            (given.amount or ZERO, given.currency or "") for given in refund_request.transaction_inputs
-        ),
+        "given": refunded,
+        # One amount is enough if the total, the suggested and the refunded amount are equal.
+        "has_one_total": result.suggested == result.total and refunded == money(result.total),
         "difference": describe_difference(settlement.discrepancy, money),
     }
 

@@ -6,7 +6,7 @@ after the field label.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -14,11 +14,14 @@ from django.forms import BaseForm
 from django.forms.utils import ErrorList
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.core.admin.display.fields import Models, get_field_label
 from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import INVALID
 from apps.core.i18n.messages import COLUMN_ERROR, FIELD_ERROR, MEMBER_ERROR, PART_ERROR, Message, get_items, translate
 
+_PHONE_WITHOUT_COUNTRY = gettext_lazy("Include the country code, such as +49 171 2345678.")
 _ENDS = (".", "!", "?", "…", ":")
 # The beginning of messages that make a sentence together with the name of a field or column.
 _PREDICATE = re.compile(r"(?:is|are|must|can't|cannot|has|have|does|contains)\b")
@@ -32,6 +35,13 @@ def as_sentence(text: str) -> str:
     """
     text = translate(text if isinstance(text, Message) else text.strip())
     return text if not text or text.endswith(_ENDS) else f"{text[0].upper()}{text[1:]}."
+
+
+def explain_field_errors(field: str | None, messages: Iterable[str]) -> list[str]:
+    """Return the errors of a form field. The error of a phone number says what is probably missing."""
+    if field == "phone":
+        return [str(_PHONE_WITHOUT_COUNTRY) if message == INVALID else message for message in messages]
+    return list(messages)
 
 
 def format_field_error(field: str, message: str, models: Models = ()) -> str:
@@ -78,7 +88,7 @@ def add_domain_errors(
     for column, messages in field_errors.items():
         name = (field_names or {}).get(column, column)
         if name in form.fields:
-            form.add_error(name, messages)
+            form.add_error(name, explain_field_errors(name, messages))
         else:
             form.add_error(None, [format_field_error(column.rpartition(".")[2], message) for message in messages])
 

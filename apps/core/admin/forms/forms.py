@@ -13,7 +13,12 @@ from django_stubs_ext import StrOrPromise
 from rest_framework.serializers import ValidationError as Refused
 
 from apps.core.admin.display.changes import get_changed_names
-from apps.core.admin.forms.error_display import SentenceErrorList, as_sentence, format_field_error
+from apps.core.admin.forms.error_display import (
+    SentenceErrorList,
+    as_sentence,
+    explain_field_errors,
+    format_field_error,
+)
 from apps.core.admin.forms.html_fields import MarkupField, restore_line_endings
 from apps.core.admin.staff_request import as_staff_request
 from apps.core.admin.theme import (
@@ -149,8 +154,10 @@ class PanelForm(ShopOwnedForm[M]):
             self._check_version()
         if self.domain_error is not None:
             for field, messages in self.domain_error.errors.items():
-                form_field = field if field in self.fields else None
-                self.add_error(form_field, [m if form_field else format_field_error(field, m) for m in messages])
+                if field in self.fields:
+                    self.add_error(field, explain_field_errors(field, messages))
+                else:
+                    self.add_error(None, [format_field_error(field, message) for message in messages])
         return cleaned
 
     def _check_version(self) -> None:

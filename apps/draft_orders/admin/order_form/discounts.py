@@ -28,7 +28,7 @@ class DiscountForm(PartForm):
 
     def __init__(self, data: QueryDict, **options: Any) -> None:
         super().__init__(data, **options)
-        self.set_choices("discount_type", [(FIXED_AMOUNT, self.amount_label), (PERCENTAGE, "%")])
+        self.set_choices("discount_type", [(PERCENTAGE, "%"), (FIXED_AMOUNT, self.amount_label)])
 
     @property
     def amount_label(self) -> str:

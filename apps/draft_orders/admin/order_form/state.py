@@ -11,7 +11,7 @@ from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
-from apps.core.admin.forms.error_display import as_sentence, format_field_error
+from apps.core.admin.forms.error_display import as_sentence, explain_field_errors, format_field_error
 from apps.core.exceptions import DomainError
 from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.draft_orders.admin.order_form.base import Steps, parse_form_id
@@ -136,7 +136,7 @@ class PageState:
         """Add the errors of a service to the fields of the form and of ``lines``, or to the page."""
         for path, messages in error.errors.items():
             form, field = self._find_field(path, lines)
-            for message in messages:
+            for message in explain_field_errors(field, messages):
                 if form is None:
                     self.errors.append(format_field_error(path.rpartition(".")[2], message))
                 else:
