@@ -81,7 +81,17 @@ def test_pages_run_no_html_of_texts(logged_in_page: Open, committed_shop: Shop, 
                 row.status != 200
                 or not row.lets
                 or name.endswith(
-                    ("_download", "_report", "_report_answers", "_file", "_progress", "_sample", "_redirects", "_slip", "_problems")
+                    (
+                        "_download",
+                        "_report",
+                        "_report_answers",
+                        "_file",
+                        "_progress",
+                        "_sample",
+                        "_redirects",
+                        "_slip",
+                        "_problems",
+                    )
                 )
             ):
                 continue
