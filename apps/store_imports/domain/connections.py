@@ -40,7 +40,9 @@ _BRANDS: Mapping[str, Sequence[str]] = {
 }
 _SHOPIFY_DOMAIN = "myshopify.com"
 # The name of a store, alone or in the address of its admin.
-_SHOPIFY_NAME = re.compile(r"(?:(?:https://)?admin\.shopify\.com/store/)?([a-z0-9][a-z0-9-]*)(?:/.*)?", re.ASCII | re.I)
+_SHOPIFY_NAME = re.compile(
+    r"(?:(?:https://)?admin\.shopify\.com/store/)?([a-z0-9][a-z0-9-]*)(?:/.*)?", re.ASCII | re.IGNORECASE
+)
 _NO_API = define_message(
     "store_imports.no_api",
     "There is no store at {url}. Check the address, or ask the owner for the address of the store's panel.",
