@@ -26,7 +26,7 @@ LIST, ADD, CHANGE, CODES, ADD_CODES, USES = (
 MOST_CLICKS = 12
 
 
-def create_discount(page: Page, hands: InputCounter) -> None:
+def create_discount(page: Page, hands: InputCounter, has_scripts: bool) -> None:
     """Create ten percent off a product with a generated code, a minimum and two limits, from the list on."""
     hands.click(page.get_by_role("link", name="Add discount").last)
     hands.click(page.get_by_role("button", name="Generate"))
@@ -37,7 +37,11 @@ def create_discount(page: Page, hands: InputCounter) -> None:
     hands.click(page.get_by_role("textbox", name="Search: Products"))
     hands.type("mug")
     hands.press("Enter")
-    hands.click(page.get_by_role("checkbox", name="Blue mug"))
+    mug = page.get_by_role("checkbox", name="Blue mug")
+    if has_scripts:
+        expect(mug).to_be_checked()
+    else:
+        hands.click(mug)
     hands.click(page.get_by_label("Minimum amount (USD)"))
     hands.type("50")
     hands.click(page.get_by_label("Total uses of each code"))
@@ -66,12 +70,33 @@ def test_a_discount_takes_a_dozen_clicks(
     page = window.go(LIST)
     hands = InputCounter(page)
 
-    create_discount(page, hands)
+    create_discount(page, hands, has_scripts)
 
-    assert (hands.clicks, hands.keys) == (10, 1)
+    assert (hands.clicks, hands.keys) == (9 if has_scripts else 10, 1)
     assert hands.clicks + hands.keys <= MOST_CLICKS
     check_created(committed_shop)
     assert window.problems == []
+
+
+def test_an_opened_picker_shows_the_first_products_and_filters_them(window: BrowserPage, committed_shop: Shop) -> None:
+    with shop_scope(committed_shop):
+        for title in ("Blue mug", "Chair", "Green tea"):
+            make_product(title)
+    page = window.go(ADD)
+    page.get_by_role("radio", name="Selected products and collections").check()
+    search = page.get_by_role("textbox", name="Search: Products")
+    tea = page.get_by_role("checkbox", name="Green tea")
+
+    search.click()
+    expect(tea).to_be_visible()
+    search.press_sequentially("cha")
+    expect(tea).to_have_count(0)
+    search.press("Enter")
+    expect(page.get_by_role("checkbox", name="Chair")).to_be_checked()
+    expect(search).to_have_value("")
+    expect(tea).not_to_be_checked()
+    search.press("Enter")
+    assert page.url.endswith("/add/")
 
 
 def test_fields_of_other_types_are_hidden(window: BrowserPage) -> None:

@@ -242,7 +242,7 @@ def test_a_file_is_mapped_previewed_and_imported_with_reasons_for_failed_rows(wi
     expect(page.get_by_text("The file has 1 unknown column:")).to_contain_text("Maker")
     expect(page.get_by_text("is not supported and will be ignored:")).to_contain_text("Product Category")
     page.get_by_role("link", name="Map columns…").click()
-    expect(page.get_by_role("link", name="Import as products")).to_have_attribute("aria-current", "true")
+    expect(page.get_by_label("What is in the file?")).to_have_value("products")
     expect(page.get_by_label("Variant Price", exact=True)).to_have_value("Variant Price")
     page.get_by_label("Maker", exact=True).select_option("Vendor")
     barriers = window.barriers()

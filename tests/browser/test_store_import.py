@@ -36,6 +36,8 @@ def test_a_new_user_moves_a_store(
     page.get_by_role("link", name="Move a store here").click()
     page.get_by_role("link", name="Connect a store…").click()
     page.get_by_role("radio", name="Backoffice").check()
+    expect(page.get_by_text("Apps → In-house apps")).to_be_visible()
+    expect(page.get_by_text("Settings → Apps → Develop apps")).to_be_hidden()
     page.get_by_label("Address of the store").fill(live_server.url)
     page.get_by_label("Access token", exact=True).fill(token)
     page.get_by_role("button", name="Check connection").click()

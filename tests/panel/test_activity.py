@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -275,3 +276,15 @@ def test_acts_of_staff_and_apps_are_found_with_their_index(owner_client: Panel) 
             cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
 
     assert "events_event_acts_by_people" in rows.explain()
+
+
+def test_the_log_is_filtered_by_days(owner_client: Panel, shop: Shop) -> None:
+    for day in (3, 5, 7):
+        at = datetime(2031, 5, day, 12, tzinfo=shop.tzinfo)
+        group = uuid.UUID(int=int(at.timestamp() * 1000) << 80)
+        make_act(shop, f"day-{day}", created_at=at, group=group)
+
+    assert get_rows(owner_client, date_from="2031-05-05", date_to="2031-05-05") == ["day-5"]
+    assert get_rows(owner_client, date_from="2031-05-04") == ["day-7", "day-5"]
+    assert get_rows(owner_client, date_to="2031-05-03", view="all")[:1] == ["day-3"]
+    assert get_rows(owner_client, date_from="x") == []

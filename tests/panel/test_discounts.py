@@ -60,10 +60,12 @@ def read_errors(response: Response) -> list[str]:
     assert response.status_code == 200
     form, context = response.context["form"], response.context
     pickers = (*context["entitled"], *context["prerequisite"], context["customers"])
-    return [
+    errors = [
         *(str(error) for errors in form.errors.values() for error in errors),
         *(error for picker in pickers for error in picker.errors),
     ]
+    # The message that products or collections are missing is at both pickers.
+    return list(dict.fromkeys(errors))
 
 
 def find(name: str, term: str) -> Attrs:

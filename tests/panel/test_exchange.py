@@ -144,6 +144,22 @@ def test_a_list_that_something_narrows_exports_what_it_shows(owner_client: Panel
     assert (everything["kind"].value(), all_rows) == ("orders", [order.pk for order in orders])
 
 
+def test_orders_are_exported_by_their_dates(owner_client: Panel, shop: Shop) -> None:
+    orders = [make_order(shop, email=f"{name}@example.com").pk for name in ("ada", "bob", "cleo")]
+    for day, pk in enumerate(orders, 4):
+        Order.objects.filter(pk=pk).update(processed_at=datetime(2031, 5, day, 23, tzinfo=shop.tzinfo))
+    values = {"kind": "orders", "format": "jsonl", "since": "2031-05-05", "until": "2031-05-05"}
+
+    owner_client.http.post(owner_client.url(NEW), {"form_key": owner_client.form_key(NEW), **values})
+    run_latest_job(shop, exports.EXPORT)
+
+    export = Export.objects.get()
+    assert [row.pk for row in exports.get_rows(export)] == [orders[1]]
+    assert export.row_count == 1
+    link = owner_client.url("imports_exports_export_file", export.pk, export.key)
+    assert f'href="{link}"' in owner_client.get("imports_exports_export_changelist").content.decode()
+
+
 def test_exporting_everything_is_an_option_besides_the_list(owner_client: Panel, shop: Shop) -> None:
     orders = [make_order(shop, email=f"{name}@example.com") for name in ("ada", "bob")]
     page = f"{owner_client.url(NEW)}?kind=orders&list=q%3Dada"
@@ -311,6 +327,8 @@ def test_the_form_begins_with_the_filters_of_the_list(audit_client: Panel, time_
     expected = {**filters, "since": "2031-04-29"}
     assert {name: str(form[name].value()) for name in expected} == expected
     assert audit_client.get(NEW, kind="events", period="x").status_code == 200
+    days = audit_client.get(NEW, kind="events", date_from="2031-01-02", date_to="2031-01-03").context["form"]
+    assert [days[name].value() for name in ("since", "until")] == ["2031-01-02", "2031-01-03"]
 
 
 def test_the_audit_log_is_not_exported_without_permission_to_read_it(admin_client_with: PanelWith) -> None:
@@ -328,7 +346,10 @@ def test_the_audit_log_is_not_exported_without_permission_to_read_it(admin_clien
 @pytest.mark.parametrize("page", ["catalog_product", "customers_customer", "orders_order"])
 def test_lists_lead_to_files_in_and_out(page: str, owner_client: Panel, admin_client_with: PanelWith) -> None:
     name = {"catalog_product": "products", "customers_customer": "customers", "orders_order": "orders"}[page]
-    export, upload = f"{owner_client.url(NEW)}?kind={name}", f'{owner_client.url("imports_exports_import_upload")}"'
+    export, upload = (
+        f"{owner_client.url(NEW)}?kind={name}",
+        f'{owner_client.url("imports_exports_import_upload")}?kind={name}"',
+    )
 
     html = owner_client.get(f"{page}_changelist").content.decode()
     assert export in html

@@ -191,7 +191,9 @@ def test_amounts_are_added_and_disabled_cards_refuse_them(panel: Panel) -> None:
     panel.forge(ADJUST, card.pk, kind="add", amount="5.50", note="Apology")
     disable_gift_card(card, actor="system", at=timezone.now())
     refused = panel.forge(ADJUST, card.pk, kind="add", amount="5.50", note="Apology")
+    ledger = panel.get(CARD, card.pk).context["ledger"].rows
 
+    assert ledger[0][1:3] == ("Apology", str(panel.user))
     assert "so its balance cannot be changed" in str(read_errors(refused))
     assert GiftCard.objects.get().balance == Decimal("105.50")
 

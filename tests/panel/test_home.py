@@ -37,7 +37,7 @@ NOTHING_OPEN, NOTHING_WAITS = "but no permissions yet", "You have no open tasks"
 BUSY = {
     "Late": "2",
     "Failed refunds": "1",
-    "To fulfill today": "3",
+    "To fulfill": "3",
     "Unpaid orders": "4",
     "Refunds due": "1",
     "Low stock": "1",

@@ -31,6 +31,7 @@ def check_upload(panel: Panel, text: str) -> Import:
 def read_choices(panel: Panel, import_job: Import, kind: str) -> tuple[dict[str, str], list[str]]:
     """Return the labels that a column can be mapped to, keyed by our names, and the selected names."""
     page = panel.get(COLUMNS, import_job.pk, kind=kind).content.decode()
+    page = page.partition('id="kind"')[2].partition("</select>")[2]
     options = re.findall(r'<option value="([^"]*)"\s*(selected)?\s*>([^<]*)</option>', page)
     labels = {html.unescape(name): html.unescape(label) for name, _, label in options if name}
     return labels, [html.unescape(name) for name, selected, _ in options if selected]

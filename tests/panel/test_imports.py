@@ -353,6 +353,8 @@ def test_staff_map_unknown_columns(panel: Panel, shop: Shop) -> None:
     run_import(import_job)
 
     assert "contains no known column" in waiting
+    assert "What is in the file?" in waiting
+    assert "Columns of the file" in waiting
     assert "Map columns" in waiting
     assert page.content.decode().count("<select") >= 3
     assert "Only one column can be mapped to Title" in refused

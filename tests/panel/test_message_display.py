@@ -247,6 +247,7 @@ def test_bulk_edit_rows_are_translated() -> None:
         (too_long(255), "Is too long (maximum is 255 characters)."),
         ("Enter a number.", "Enter a number."),
         ("api_key must not be published.", "api_key must not be published."),
+        ("https://shop.example is closed", "https://shop.example is closed."),
         ("", ""),
     ],
 )

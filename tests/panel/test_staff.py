@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.core.events.models import Event
 from apps.core.exceptions import RowDeleted
 from apps.core.tenancy.models import AccessToken, Membership, Shop, User
-from apps.core.tenancy.permissions import LABELS, NAMES
+from apps.core.tenancy.permissions import LABELS, NAMES, PRESETS
 from apps.core.tenancy.scope import shop_scope
 from apps.staff.domain import memberships
 from tests.panel.test_login import make_person
@@ -302,6 +302,20 @@ def test_an_invitation_can_be_for_viewing(manager_client: Panel, shop: Shop) -> 
 
     index = get_membership(User.objects.get(email="new@example.com"), shop)
     assert (index.permissions, index.view_only) == ([], ["orders"])
+
+
+def test_the_list_names_the_presets(owner_client: Panel, shop: Shop) -> None:
+    preset = PRESETS["Fulfillment"]
+    full = [name for name in preset if not name.endswith(":view")]
+    view_only = [name.removesuffix(":view") for name in preset if name.endswith(":view")]
+    factories.make_member(shop, *full, view_only=view_only)
+    page = owner_client.get("staff_membership_changelist").content
+    factories.make_member(shop, *full, "customers", view_only=view_only)
+    changed = owner_client.get("staff_membership_changelist").content
+
+    assert b"Fulfillment" in page
+    assert b"Fulfillment, changed" not in page
+    assert b"Fulfillment, changed" in changed
 
 
 def test_the_list_says_how_many_are_for_viewing(owner_client: Panel, shop: Shop) -> None:

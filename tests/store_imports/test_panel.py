@@ -17,7 +17,7 @@ from apps.imports_exports.domain.resources import get_importers
 from apps.store_imports.admin.report import list_settings
 from apps.store_imports.domain import background_runs, selection
 from apps.store_imports.domain.background_runs import RUN_TASK, continue_stalled_runs
-from apps.store_imports.domain.connections import delete_expired_tokens
+from apps.store_imports.domain.connections import complete_address, delete_expired_tokens
 from apps.store_imports.domain.report import SETTING_COLUMNS
 from apps.store_imports.domain.streams import streams
 from apps.store_imports.models import ImportProblem, StoreConnection, StoreImport, StreamState
@@ -140,6 +140,28 @@ def test_a_store_is_moved_and_its_token_is_only_stored_until_then(panel: Panel, 
         recorded = [str(row.arguments) for row in Job.objects.all()]
         recorded += [f"{row.changes} {row.message}" for row in Event.objects.filter(shop=importer.shop)]
     assert not any(token in text for text in recorded)
+
+
+@pytest.mark.parametrize(
+    ("address", "platform", "expected"),
+    [
+        (" mystore ", "shopify", "mystore.myshopify.com"),
+        ("https://admin.shopify.com/store/my-store/products", "shopify", "my-store.myshopify.com"),
+        ("mystore.example", "shopify", "mystore.example"),
+        ("https://mystore.example", "shopify", "https://mystore.example"),
+        ("mystore", "backoffice", "mystore"),
+    ],
+)
+def test_the_name_of_a_store_becomes_its_address(address: str, platform: str, expected: str) -> None:
+    assert complete_address(address, platform) == expected
+
+
+def test_an_address_without_a_domain_is_explained(panel: Panel, importer: StoreImporter) -> None:
+    page = connect(panel, importer, address="mystore").content.decode()
+
+    assert "https://mystore is not a public internet address." in page
+    assert "Enter the token again." in page
+    assert importer.source.token not in page
 
 
 def test_an_import_is_paused_after_a_page_and_continues_there(

@@ -1,4 +1,5 @@
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
+from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
@@ -17,6 +19,7 @@ from apps.core.admin.display.acts import DescribedAct, describe_acts, describe_e
 from apps.core.admin.display.subjects import get_subjects, subject_names
 from apps.core.admin.lists.filters import PERIODS, Choices, PeriodFilter, Screen, SelectFilter, get_start_of_today
 from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
+from apps.core.admin.lists.typed_filters import DaysFilter
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import row_view
@@ -143,9 +146,32 @@ class ActPeriodFilter(PeriodFilter):
         value = self.value()
         if value not in PERIODS:
             return rows
-        # Jobs end within a day, so their events are not much older than their groups.
-        earliest = get_start_of_today() - timedelta(days=int(value) + 1)
-        return rows.filter(group__gte=UUID(int=int(earliest.timestamp() * 1000) << 80))
+        return rows.filter(group__gte=_get_first_group(get_start_of_today() - timedelta(days=int(value))))
+
+
+class ActDaysFilter(DaysFilter):
+    """The filter by days. Like the period filter, it also limits the groups."""
+
+    title = gettext_lazy("date")
+    parameter_name = "date"
+    field = "created_at"
+
+    def filter_rows(self, rows: QuerySet[M], values: Sequence[date | None]) -> QuerySet[M]:
+        rows = super().filter_rows(rows, values)
+        since, until = (datetime.combine(day, time(), get_current_timezone()) if day else None for day in values)
+        if since:
+            rows = rows.filter(group__gte=_get_first_group(since))
+        # A group is not newer than its events.
+        return rows.filter(group__lt=_build_group(until + timedelta(days=2))) if until else rows
+
+
+def _get_first_group(since: datetime) -> UUID:
+    """Return the lower limit of the groups of events. Jobs end within a day, so groups are not much older."""
+    return _build_group(since - timedelta(days=1))
+
+
+def _build_group(moment: datetime) -> UUID:
+    return UUID(int=int(moment.timestamp() * 1000) << 80)
 
 
 class _LogRequest(StaffRequest):
@@ -164,7 +190,7 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
     )
     empty_text = gettext_lazy("No changes.")
     mobile_hide_labels = ("when", "actor", "description", "subject")
-    list_filter = (ViewFilter, ActorFilter, KindFilter, ObjectFilter, TopicFilter, ActPeriodFilter)
+    list_filter = (ViewFilter, ActorFilter, KindFilter, ObjectFilter, TopicFilter, ActPeriodFilter, ActDaysFilter)
     search_fields = ("subject_label__icontains",)
     is_in_palette = False
     search_help_text = gettext_lazy("Object, such as #1001")

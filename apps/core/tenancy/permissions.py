@@ -246,6 +246,15 @@ PRESETS: dict[str, tuple[str, ...]] = {
     gettext_noop("Manager"): tuple(name for name in NAMES if not name.startswith(("billing_", "platform_"))),
     gettext_noop("Viewer"): tuple(f"{name}{VIEW_ONLY_SUFFIX}" for name in NAMES),
 }
+# Permissions with at most this many differences from a preset are called a changed preset.
+_MAX_CHANGES = 2
+
+
+def find_preset(permissions: Collection[str], view_only: Collection[str]) -> tuple[str, bool]:
+    """Return the title of the most similar preset and whether the permissions differ, or a blank title."""
+    held = {*permissions, *(f"{name}{VIEW_ONLY_SUFFIX}" for name in view_only)}
+    changes, title = min((len(held.symmetric_difference(names)), title) for title, names in PRESETS.items())
+    return (title, bool(changes)) if changes <= min(_MAX_CHANGES, len(held) - 1) else ("", True)
 
 
 def get_permission_labels(names: Iterable[str]) -> list[str]:

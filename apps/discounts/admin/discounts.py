@@ -87,7 +87,7 @@ class DiscountAdmin(CodePages):
             step = FIND
         if step != SAVE:
             for picker in pickers.values():
-                search(picker)
+                search(picker, lists_first=picker.name == data.get("open"))
             values: dict[str, Any] = {name: data.get(name) for name in DiscountForm.base_fields if name in data}
             if step == GENERATE:
                 values["code"] = generate_code()

@@ -237,6 +237,11 @@ class DiscountForm(StyledForm):
     def add_domain_error(self, error: DomainError) -> None:
         """Add the messages to their fields and pickers. The service reports the value of every kind as ``value``."""
         others = dict(error.errors)
+        # Products or collections are missing: the message belongs to both pickers.
+        for start in ("entitled", "prerequisite"):
+            names = {f"{start}_product_ids", f"{start}_collection_ids"} & self.used_pickers.keys()
+            if any(BLANK in others.get(name, ()) for name in names):
+                others |= {name: others.get(name, [BLANK]) for name in names}
         for name in self.used_pickers.keys() & others.keys():
             text = _("Select at least one product or collection.")
             if name == CUSTOMERS:

@@ -1,6 +1,7 @@
 """The lists of products, collections and customers in the form of a discount, each with a search field.
 
-A search sends the whole form, and the server answers with the matches as checkboxes. So pickers need no scripts.
+A search sends the whole form, and the server answers with the matches as checkboxes. So pickers need no scripts. With
+scripts, an opened picker shows the first rows, and each typed letter searches.
 """
 
 import re
@@ -66,6 +67,10 @@ def _search_titles(model: type[Product] | type[Collection], term: str) -> QueryS
     return rows.order_by("title_key", "pk")
 
 
+def _search_customers(term: str) -> QuerySet[Any]:
+    return find_by_words(term, limit=MAX_FOUND + 1) if term else Customer.rows().order_by("-pk")
+
+
 _search_products, _search_collections = partial(_search_titles, Product), partial(_search_titles, Collection)
 _PRODUCTS, _COLLECTIONS = gettext_lazy("Products"), gettext_lazy("Collections")
 _VARIANTS = gettext_lazy("Variants")
@@ -77,7 +82,7 @@ _LISTS: dict[str, tuple[StrOrPromise, Callable[[str], QuerySet[ShopOwned]] | Non
     "prerequisite_product_ids": (_PRODUCTS, _search_products),
     "prerequisite_collection_ids": (_COLLECTIONS, _search_collections),
     "prerequisite_variant_ids": (_VARIANTS, None),
-    "prerequisite_customer_ids": (gettext_lazy("Customers"), partial(find_by_words, limit=MAX_FOUND + 1)),
+    "prerequisite_customer_ids": (gettext_lazy("Customers"), _search_customers),
 }
 
 
@@ -97,16 +102,20 @@ def build_pickers(
     return pickers
 
 
-def search(picker: Picker) -> None:
-    """Find the rows that match the search text."""
+def search(picker: Picker, *, lists_first: bool = False) -> None:
+    """Find the rows that match the search text. With ``lists_first``, a blank text finds the first rows."""
     find = _LISTS[picker.name][1]
-    if find is None or not picker.can_search or not picker.term:
+    if find is None or not picker.can_search or not (picker.term or lists_first):
         return
     rows = list(find(picker.term)[: MAX_FOUND + 1])
     picker.searched, chosen = picker.term, set(picker.ids)
     picker.found = [_describe(row) for row in rows[:MAX_FOUND] if row.pk not in chosen]
-    if not rows:
+    if not rows and not picker.term:
+        picker.note = _("There is nothing to select yet.")
+    elif not rows:
         picker.note = _("Nothing matches “{term}”.").format(term=picker.term)
+    elif len(rows) > MAX_FOUND and not picker.term:
+        picker.note = _("The first {number} are shown. Enter letters to find others.").format(number=MAX_FOUND)
     elif len(rows) > MAX_FOUND:
         picker.note = _("Only the first {number} matches are shown. Enter more letters.").format(number=MAX_FOUND)
     elif not picker.found:

@@ -305,8 +305,8 @@ dashboard.tasks.add(
         is_urgent=True,
     ),
     dashboard.Task(
-        gettext_lazy("To fulfill today"),
-        gettext_lazy("fulfillment orders due today or late"),
+        gettext_lazy("To fulfill"),
+        gettext_lazy("fulfillment orders due today, late or without a deadline"),
         FulfillmentOrder,
         "view=today",
         lambda request: filter_by_view(FulfillmentOrder.rows(), "today"),

@@ -136,6 +136,9 @@ class IssueForm(_ServiceForm):
         super().__init__(data)
         self.customer = customer
         self.fields["initial_value"].label = _("Value ({currency})").format(currency=get_current_shop().currency)
+        # The page only shows these fields if the code is sent.
+        for name in ("recipient_email", "message", "send_on"):
+            self.fields[name].widget.attrs["data-for"] = "email"
         if customer is not None:
             del self.fields["customer_email"]
 

@@ -76,7 +76,9 @@ class GiftCardAdmin(GiftCardList):
                 (_("Expires on"), formats.format_date(card.expires_on, "j M Y") if card.expires_on else "–"),
             ],
             "send_time": _format_time(card.send_at) if delivery.will_be_sent(card, at=timezone.now()) else "",
-            "ledger": build_ledger(card, ledger_page.object_list),
+            "ledger": build_ledger(
+                card, ledger_page.object_list, links_orders=has_permission(request, "orders.view_order")
+            ),
             "ledger_page": ledger_page,
             "show_save_and_add_another": False,
             "may_adjust": card.disabled_at is None and has_permission(request, CHANGE),

@@ -9,6 +9,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
@@ -81,7 +82,7 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
     )
     intro = gettext_lazy("Only you can download your export files. The files are deleted after two days.")
     empty_text = gettext_lazy("No exports yet.")
-    list_display = ("resource_label", "format", "status", "row_count", "created_at", "expires_at")
+    list_display = ("resource_label", "format", "status", "row_count", "created_at", "expires_at", "download")
     list_before_template = "panel/imports_exports/exports.html"
     list_notice_template = "panel/list_workers.html"
     ordering = ("-id",)
@@ -98,6 +99,14 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
     )
     def status(self, export: Export) -> tuple[str, str]:
         return export.state, export.get_state_display()
+
+    @display(description=gettext_lazy("File"))
+    def download(self, export: Export) -> str:
+        """Return a link to the file. The list only contains exports of the user."""
+        if not export.is_downloadable_by(export.user_id, timezone.now()):
+            return "–"
+        url = self.url("file", export.pk, export.key)
+        return format_html('<a href="{}">{}<span class="bo-hidden"> {}</span></a>', url, _("Download"), export)
 
     def changelist_view(self, request: HttpRequest, extra_context: Attrs | None = None) -> HttpResponse:
         context = {**(extra_context or {}), "may_export": bool(_get_allowed_resources(request))}
@@ -166,7 +175,8 @@ def _get_initial_filters(request: HttpRequest) -> Attrs:
     """Return the current filters of the audit log as initial values of the export form."""
     period = request.GET.get("period", "")
     since = (get_start_of_today() - timedelta(days=int(period))).date() if period in PERIODS else None
-    return {**request.GET.dict(), "since": since}
+    days = {"since": request.GET.get("date_from") or since, "until": request.GET.get("date_to")}
+    return {**request.GET.dict(), **days}
 
 
 def _get_matching_rows(request: HttpRequest, model: type[ShopOwned]) -> MatchingRows:

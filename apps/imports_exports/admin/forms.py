@@ -35,8 +35,12 @@ class ExportOptions(TypedDict):
     filters: Mapping[str, object]
 
 
-def _create_date_input() -> forms.DateInput:
-    return forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+# The page hides these fields while another resource is selected.
+_FOR_ORDERS = {"data-for": "orders"}
+
+
+def _create_date_input(**attrs: str) -> forms.DateInput:
+    return forms.DateInput(attrs={"type": "date", **attrs}, format="%Y-%m-%d")
 
 
 class ExportForm(forms.Form):
@@ -46,7 +50,20 @@ class ExportForm(forms.Form):
         label=gettext_lazy("Orders"),
         required=False,
         choices=[("", gettext_lazy("All")), *Order.Status.choices],
+        widget=forms.Select(attrs=_FOR_ORDERS),
         help_text=gettext_lazy("Only applies to orders."),
+    )
+    since = forms.DateField(
+        label=gettext_lazy("Start date"),
+        required=False,
+        widget=_create_date_input(**_FOR_ORDERS),
+        help_text=gettext_lazy("Only applies to orders."),
+    )
+    until = forms.DateField(
+        label=gettext_lazy("End date"),
+        required=False,
+        widget=_create_date_input(**_FOR_ORDERS),
+        help_text=gettext_lazy("Includes this day. Only applies to orders."),
     )
 
     def __init__(self, data: ReadOnlyAttrs | None, *, kinds: Choices, initial: ReadOnlyAttrs) -> None:
@@ -56,7 +73,14 @@ class ExportForm(forms.Form):
     @property
     def export_options(self) -> ExportOptions:
         values = self.cleaned_data
-        filters = {"status": values["status"]} if values["kind"] == ORDERS.name else {}
+        filters: dict[str, object] = {}
+        if values["kind"] == ORDERS.name:
+            until = values["until"] + timedelta(days=1) if values["until"] else None
+            filters = {
+                "status": values["status"],
+                "processed_at__gte": _format_start_of_day(values["since"]),
+                "processed_at__lt": _format_start_of_day(until),
+            }
         return {"kind": values["kind"], "format": values["format"], "filters": filters}
 
 

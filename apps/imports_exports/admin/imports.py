@@ -27,7 +27,7 @@ from apps.core.jobs.metrics import Stall, find_active_job, find_stall
 from apps.core.types import Attrs
 from apps.imports_exports.admin.csv_response import create_csv_response
 from apps.imports_exports.admin.forms import UploadForm
-from apps.imports_exports.admin.outcomes import describe_outcome, find_corrected_import
+from apps.imports_exports.admin.outcomes import describe_outcome, find_corrected_import, get_unmapped_columns
 from apps.imports_exports.admin.result_display import add_labels_and_links, display_rows, format_reason
 from apps.imports_exports.domain import imports, saved_mappings
 from apps.imports_exports.domain.column_mapping import ColumnMapping, suggest_columns
@@ -94,7 +94,8 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
                     text = _("The file has other columns, so the column mapping of {name} was not kept.")
                     self.message_user(request, text.format(name=corrected), messages.WARNING)
                 imports.enqueue_validation(import_job, actor=actor)
-                return HttpResponseRedirect(self.url("change", import_job.pk))
+                query = f"?kind={kind}" if (kind := request.GET.get("kind")) in get_importers() else ""
+                return HttpResponseRedirect(f"{self.url('change', import_job.pk)}{query}")
         kinds, title = _get_allowed_resources(request), _("Import a file")
         context = {"form": form, "button": _("Upload and validate"), "multipart": True, "kinds": kinds}
         context["corrected"] = corrected
@@ -143,6 +144,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
             may_map=is_confirmable and import_job.has_table,
             fitting=_find_fitting_mapping(import_job) if is_confirmable else None,
             **_get_encoding_context(import_job, is_confirmable=is_confirmable),
+            **(_get_column_context(request, import_job) if is_confirmable else {}),
         )
 
     @row_view("encoding/", IMPORT, post_only=True, keyed=True)
@@ -280,6 +282,14 @@ def _get_encoding_context(import_job: Import, *, is_confirmable: bool) -> Attrs:
         "special_cells": imports.get_special_cells(import_job) if is_choosable else [],
         "encodings": CHOICES if is_choosable else [],
     }
+
+
+def _get_column_context(request: HttpRequest, import_job: Import) -> Attrs:
+    """Return the columns of a table that must be mapped first, and what the file may contain."""
+    kinds = _get_allowed_resources(request)
+    columns = get_unmapped_columns(import_job) if kinds else {}
+    selected = _get_selected_resource(request, import_job, kinds).name if columns else ""
+    return {"file_columns": columns, "kinds": kinds, "selected": selected}
 
 
 def _describe_counts(counts: Mapping[str, int]) -> str:

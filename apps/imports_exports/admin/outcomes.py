@@ -10,6 +10,8 @@ from django.utils.translation import gettext as _
 from apps.core.admin.forms.error_display import format_message
 from apps.core.i18n import formats
 from apps.imports_exports.admin.result_display import RowDisplay
+from apps.imports_exports.domain.csv_reader import UnreadableFile
+from apps.imports_exports.domain.imports import get_file_columns
 from apps.imports_exports.models import Import, ImportedRow
 
 _RESULTS = ImportedRow.Fate
@@ -59,6 +61,16 @@ def _find_main_reason(failures: Sequence[RowDisplay]) -> str:
     if count > 1:
         return _("The most frequent error: {reason}").format(reason=reason)
     return _("Line {line}: {reason}").format(line=failures[0].line, reason=failures[0].reason)
+
+
+def get_unmapped_columns(import_job: Import) -> Mapping[str, Sequence[str]]:
+    """Return the columns and first values of a table with a problem, which must be mapped before the import."""
+    if not (import_job.problem and import_job.has_table):
+        return {}
+    try:
+        return get_file_columns(import_job)
+    except UnreadableFile:
+        return {}
 
 
 def find_corrected_import(request: HttpRequest) -> Import | None:

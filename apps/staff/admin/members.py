@@ -22,7 +22,7 @@ from apps.core.admin.staff_request import Context, as_staff_request
 from apps.core.admin.theme import attribute_column, display
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.models import Membership, User
-from apps.core.tenancy.permissions import allow, allow_custom, grants
+from apps.core.tenancy.permissions import allow, allow_custom, find_preset, grants
 from apps.staff.admin.forms import InviteForm, PermissionsForm
 from apps.staff.domain import memberships
 from apps.staff.emails import send_invitation
@@ -69,6 +69,9 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
     def role(self, membership: Membership) -> str:
         if membership.account_owner:
             return _("Account owner")
+        preset, is_changed = find_preset(membership.permissions, membership.view_only)
+        if preset:
+            return _("{preset}, changed").format(preset=_(preset)) if is_changed else _(preset)
         viewing = len(membership.view_only)
         count = len(membership.permissions) + viewing
         if not viewing:

@@ -1,5 +1,6 @@
 """Connect to the store of an import: check the address and the access token, and keep the token for the worker."""
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +38,11 @@ _BRANDS: Mapping[str, Sequence[str]] = {
     StoreConnection.Platform.BACKOFFICE: (settings.BRAND, "platform", "shopify"),
     StoreConnection.Platform.SHOPIFY: ("shopify",),
 }
+_SHOPIFY_DOMAIN = "myshopify.com"
+# The name of a store, alone or in the address of its admin.
+_SHOPIFY_NAME = re.compile(
+    r"(?:(?:https://)?admin\.shopify\.com/store/)?([a-z0-9][a-z0-9-]*)(?:/.*)?", re.ASCII | re.IGNORECASE
+)
 _NO_API = define_message(
     "store_imports.no_api",
     "There is no store at {url}. Check the address, or ask the owner for the address of the store's panel.",
@@ -85,7 +91,7 @@ def check_connection(*, address: str, token: str, platform: str) -> CheckedStore
         SourceUnreadable: The address or the token is wrong, or the store can't be reached.
         CurrencyDiffers: The store has another currency than the shop.
     """
-    url, token = normalize_source_url(address), normalize_token(token)
+    url, token = normalize_source_url(complete_address(address, platform)), normalize_token(token)
     limit = _TimeLimit()
     for brand in dict.fromkeys(_BRANDS[platform]):
         client = SourceClient(
@@ -98,6 +104,12 @@ def check_connection(*, address: str, token: str, platform: str) -> CheckedStore
         check_currency(shop)
         return CheckedStore(client, shop, *_count_objects(client, shop, limit))
     raise SourceUnreadable(_BAD_TOKEN)
+
+
+def complete_address(address: str, platform: str) -> str:
+    """Return the address with the domain of the platform if only the name of the store was entered."""
+    match = _SHOPIFY_NAME.fullmatch(address.strip()) if platform == StoreConnection.Platform.SHOPIFY else None
+    return f"{match[1]}.{_SHOPIFY_DOMAIN}" if match else address
 
 
 def read_source_shop(client: SourceClient) -> SourceObject:

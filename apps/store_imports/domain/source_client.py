@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from apps.core.http.errors import HttpRequestFailed, HttpRequestRefused
+from apps.core.http.errors import ADDRESS_NOT_ALLOWED, HttpRequestFailed, HttpRequestRefused
 from apps.core.http.sync_client import MIB, CallbackResponse, Limits, send_request
 from apps.core.i18n.messages import as_message, define_message, define_text
 from apps.core.strict_json import InvalidJson, parse_json
@@ -50,6 +50,11 @@ _UNREACHABLE = define_message(
     "store_imports.unreachable", "{url} could not be reached after {attempts} attempts: {reason}. Run the import again."
 )
 _REFUSED = define_message("store_imports.refused", "{url} can't be read: {reason}")
+_PRIVATE_ADDRESS = define_message(
+    "store_imports.private_address",
+    "{url} is not a public internet address. Enter the full address of the store, such as https://shop.example. "
+    "For a store in your own network, ask the operator to allow the address.",
+)
 _BAD_TOKEN = define_text(
     "store_imports.bad_token",
     "The store does not accept the token. Check the token and --brand, the word in the name of the token's header.",
@@ -193,6 +198,8 @@ class SourceClient:
             try:
                 response = send_request("GET", url, headers=self._get_headers(), limits=self.limits)
             except HttpRequestRefused as error:
+                if str(error) == ADDRESS_NOT_ALLOWED:
+                    raise SourceUnreadable(_PRIVATE_ADDRESS(url=self.url)) from None
                 raise SourceUnreadable(_REFUSED(url=self.url, reason=as_message(str(error)))) from None
             except HttpRequestFailed as error:
                 reason = as_message(str(error))

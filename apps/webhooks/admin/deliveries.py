@@ -47,7 +47,7 @@ LIVE_ROWS = 50
 class SubscriptionFilter(admin.SimpleListFilter):
     """A filter by subscription, used by links on the subscription page."""
 
-    title = gettext_lazy("subscription")
+    title = gettext_lazy("webhook")
     parameter_name = "subscription"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:

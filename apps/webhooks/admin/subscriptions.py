@@ -1,6 +1,6 @@
 """Panel pages for webhook subscriptions: forms, health, recent deliveries, and actions to test, pause or replay."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
 from typing import cast
@@ -86,6 +86,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
 
     menu = MenuItem("Apps", "webhook", 30, gettext_lazy("Webhooks"))
     search_terms = pgettext_lazy("search", "api, callback, event")
+    add_title = gettext_lazy("Add webhook")
     intro = gettext_lazy(
         "Webhooks send the events of this shop to other systems. Each app manages its own webhooks. You can add "
         "webhooks for your own systems."
@@ -97,7 +98,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     list_display_links = ("topic_name",)
     list_filter = ("state",)
     search_fields = ("topic__istartswith", "uri__icontains", "app__name__icontains")
-    search_help_text = gettext_lazy("Topic, endpoint or app")
+    search_help_text = gettext_lazy("Topic, address or app")
     is_in_palette = False
     ordering = ("topic", "id")
     sortable_by = ()
@@ -139,7 +140,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     app_name = attribute_column("app.name", gettext_lazy("App"))
     delivered_at = attribute_column("delivered_at", gettext_lazy("Last delivery"), empty_value="–")
 
-    @display(description=gettext_lazy("Endpoint"))
+    @display(description=gettext_lazy("Address"))
     def address(self, subscription: Subscription) -> str:
         return subscription.uri[:80]
 
@@ -236,7 +237,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
             original=subscription,
             warnings=decode_warnings(subscription.warnings),
             state=_STATUSES[get_status_key(subscription)],
-            counts=[(state.label, _format_count(deliveries, state)) for state in Delivery.State],
+            counts=list(_count_by_state(deliveries)),
             missing_since=undelivered.order_by("pk").values_list("triggered_at", flat=True).first(),
             latest=_get_latest(deliveries),
             last_error=_get_last_error(subscription),
@@ -307,7 +308,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         """Change a subscription that belongs to this shop, and redirect to its page with a message."""
         if subscription.shop_id is None:
             message, level = (
-                _("This subscription covers all shops that use the app. Only the app's developer can change it."),
+                _("This webhook covers all shops that use the app. Only the app's developer can change it."),
                 messages.ERROR,
             )
         elif change(subscription, **self.event_kwargs(request)):
@@ -352,10 +353,13 @@ def _get_last_error(subscription: Subscription) -> str:
     return get_error_label(translate(error))
 
 
-def _format_count(deliveries: QuerySet[Delivery], state: Delivery.State) -> str:
-    number = deliveries.filter(state=state)[:COUNT_LIMIT].count()
-    text = formats.format_integer(number)
-    return _("{number} or more").format(number=text) if number == COUNT_LIMIT else text
+def _count_by_state(deliveries: QuerySet[Delivery]) -> Iterator[tuple[str, str]]:
+    """Yield the label of each state that deliveries have, and their number."""
+    for state in Delivery.State:
+        number = deliveries.filter(state=state)[:COUNT_LIMIT].count()
+        text = formats.format_integer(number)
+        if number:
+            yield str(state.label), _("{number} or more").format(number=text) if number == COUNT_LIMIT else text
 
 
 def _try_filter(subscription: Subscription, text: str) -> tuple[list[dict[str, object]], str]:

@@ -23,6 +23,7 @@ from apps.core.i18n.messages import COLUMN_ERROR, FIELD_ERROR, MEMBER_ERROR, PAR
 
 _PHONE_WITHOUT_COUNTRY = gettext_lazy("Include the country code, such as +49 171 2345678.")
 _ENDS = (".", "!", "?", "…", ":")
+_URL_STARTS = ("http://", "https://")
 # The beginning of messages that make a sentence together with the name of a field or column.
 _PREDICATE = re.compile(r"(?:is|are|must|can't|cannot|has|have|does|contains)\b")
 
@@ -31,10 +32,12 @@ def as_sentence(text: str) -> str:
     """Translate a message, capitalize the first letter and add a period.
 
     A translation that already ends with punctuation is a complete sentence. It is returned unchanged, because its first
-    word may be a lowercase name.
+    word may be a lowercase name. A URL at the beginning is not capitalized either.
     """
     text = translate(text if isinstance(text, Message) else text.strip())
-    return text if not text or text.endswith(_ENDS) else f"{text[0].upper()}{text[1:]}."
+    if not text or text.endswith(_ENDS):
+        return text
+    return f"{text}." if text.startswith(_URL_STARTS) else f"{text[0].upper()}{text[1:]}."
 
 
 def explain_field_errors(field: str | None, messages: Iterable[str]) -> list[str]:
