@@ -104,12 +104,11 @@ class FulfillmentOrderAdmin(
         "location_name",
         "items",
         "destination",
-        "method",
         "state",
         "next_step",
     )
-    optional_columns = ("request_state",)
-    mobile_hide_labels = ("location_name", "items", "method", "next_step")
+    optional_columns = ("method", "request_state")
+    mobile_hide_labels = ("location_name", "items", "next_step")
     list_display_links = ("order_name",)
     list_filter = (ViewFilter, DeliveryFilter, LocationFilter, ServiceFilter, StatusFilter, RequestFilter)
     list_filter_submit = True
