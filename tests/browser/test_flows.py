@@ -258,7 +258,7 @@ def test_the_filters_work_by_keyboard(window: BrowserPage) -> None:
 def test_typed_filters_stay_when_another_is_sent(window: BrowserPage) -> None:
     page = window.go("orders_order_changelist")
     page.get_by_role("button", name="Filters").press("Enter")
-    page.get_by_label("By financial status").select_option(label="Paid")
+    page.get_by_label("By payment").select_option(label="Paid")
     page.get_by_role("group", name="By date").get_by_label("From").fill("2026-03-02")
     page.get_by_role("textbox", name="Tag").fill("vip")
     page.get_by_role("group", name="By total").get_by_label("To").fill("9,90")
@@ -267,7 +267,7 @@ def test_typed_filters_stay_when_another_is_sent(window: BrowserPage) -> None:
 
     chips = page.get_by_role("list", name="Active filters").get_by_role("listitem").all_inner_texts()
     assert [chip.split("\n")[0].strip() for chip in chips if "Remove" not in chip] == [
-        "Financial status: Paid", "Date: from 2 Mar 2026", "Total: to 9.90", "Tag: vip",
+        "Payment: Paid", "Date: from 2 Mar 2026", "Total: to 9.90", "Tag: vip",
     ]  # fmt: skip
     # Unused filters are not part of the URL.
     assert not [name for name in ("channel=", "sending=", "test__exact=") if name in page.url]

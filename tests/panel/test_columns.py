@@ -13,7 +13,7 @@ from tests.support.panel.client import Panel, PanelWith
 pytestmark = pytest.mark.usefixtures("in_shop")
 
 LIST, SCREEN = "catalog_product_changelist", "catalog.product"
-DELIVERED = ["picture", "title", "state", "stock", "vendor", "product_type", "updated_at"]
+DELIVERED = ["picture", "title", "state", "stock", "vendor", "product_type", "price"]
 
 
 def post_columns(panel: Panel, *ticked: str, order: list[str] | None = None, **data: object) -> Response:

@@ -14,8 +14,10 @@ from apps.core.tenancy.models import Shop
 from apps.customers.domain import accounts
 from apps.customers.domain.customers import update_customer
 from apps.customers.models import Address, ConsentChange, Customer
+from apps.orders.models import Order
 from tests.support.api_client import Response
 from tests.support.factories.customers import make_address, make_customer
+from tests.support.factories.orders import make_order
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.panel.pages import get_messages
 
@@ -112,6 +114,47 @@ def test_the_list_shows_what_matters_in_few_queries(
     assert "Anna Lindqvist" in page
     assert "anna@example.com" in page
     assert "Anna Lindqvist" in customer_client.get("search", s="lindq").content.decode()
+
+
+def test_the_list_has_views_and_shows_accounts(customer_client: Panel, customer: Customer) -> None:
+    Customer.objects.update(state="disabled", email_marketing_state="not_subscribed")
+    active, subscribed = make_customer(first_name="Bo"), make_customer(first_name="Cy")
+    Customer.objects.filter(pk=active.pk).update(state="enabled", total_spent=140)
+    Customer.objects.filter(pk=subscribed.pk).update(email_marketing_state="subscribed")
+
+    rows = {
+        view: [*customer_client.get(LIST, view=view).context["cl"].result_list] for view in ("account", "subscribed")
+    }
+    page = customer_client.get(LIST)
+    table = page.content.decode().partition("<tbody")[2].partition("</table>")[0]
+
+    assert rows == {"account": [active], "subscribed": [subscribed]}
+    assert len(page.context["cl"].result_list) == 3
+    assert table.count("Active account") == 1
+    assert "No account" not in table
+    assert f"140.00 {customer_client.shop.currency}" in table
+
+
+def test_the_page_links_orders_and_creates_one(admin_client_with: PanelWith, customer: Customer) -> None:
+    order = make_order(customer.shop)
+    Order.objects.filter(pk=order.pk).update(customer=customer)
+    Customer.objects.filter(pk=customer.pk).update(
+        orders_count=1, last_order_id=order.pk, last_order_name=order.name, last_order_at=timezone.now()
+    )
+    with_orders = admin_client_with("customers", "orders", "draft_orders")
+    page = with_orders.get(CHANGE, customer.pk).content.decode()
+    url = f"{with_orders.url('orders_order_changelist')}?view=all&amp;customer__id__exact={customer.pk}"
+    create = f"{with_orders.url('draft_orders_draftorder_add')}?customer={customer.pk}"
+
+    assert f'<a href="{url}">1</a>' in page
+    assert f'{with_orders.url("orders_order_change", order.pk)}">{order.name}</a>,' in page
+    assert f'<a class="bo-button" href="{create}">Create order</a>' in page
+    orders = with_orders.get("orders_order_changelist", view="all", customer__id__exact=str(customer.pk))
+    assert [*orders.context["cl"].result_list] == [order]
+    text = admin_client_with("customers").get(CHANGE, customer.pk).content.decode()
+    assert "customer__id__exact" not in text
+    assert "Create order" not in text
+    assert order.name not in text
 
 
 def test_staff_add_a_customer(customer_client: Panel) -> None:

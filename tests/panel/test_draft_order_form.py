@@ -55,6 +55,17 @@ def get_hidden_values(draft: DraftOrder) -> list[object]:
     return [draft.applied_discount["description"], line.applied_discount["description"], draft.shipping_line["handle"]]
 
 
+def test_a_new_order_begins_with_the_customer_of_the_link(panel: Panel, admin_client_with: PanelWith) -> None:
+    customer = make_customer(email="ada@example.com")
+
+    def get_email(panel: Panel, number: object) -> list[str]:
+        return get_form(panel.get(ADD, customer=str(number)).content, "last").data.get("email", [])
+
+    assert get_email(panel, customer.pk) == ["ada@example.com"]
+    assert get_email(panel, "x") == get_email(panel, 10**15) == [""]
+    assert get_email(admin_client_with("draft_orders"), customer.pk) == [""]
+
+
 def test_saving_keeps_values_that_the_form_does_not_show(panel: Panel) -> None:
     draft = make_priced_draft()
 

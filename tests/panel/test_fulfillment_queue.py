@@ -11,8 +11,9 @@ from apps.fulfillment.admin.actions import ACTIONS
 from apps.fulfillment.domain.fulfillment_orders.states import Action, get_manager, get_supported_actions
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, FulfillmentService
 from apps.inventory.models import Location
-from apps.orders.models import Order
+from apps.orders.models import LineItem, Order
 from tests.support import factories
+from tests.support.factories.customers import make_customer
 from tests.support.factories.fulfillment import make_fulfillment_order, make_service, route_order_now, set_status
 from tests.support.factories.inventory import make_location
 from tests.support.factories.orders import MUG, make_order
@@ -75,6 +76,9 @@ def test_views_filters_and_search_narrow_it(order_client: Panel, in_shop: Shop, 
     later = make_fulfillment_order(status="scheduled")
     finished = make_fulfillment_order(status="closed")
     order = Order.objects.get(pk=finished.order_id)
+    customer = make_customer(first_name="Ada", last_name="Lovelace")
+    Order.objects.filter(pk=own.order_id).update(customer=customer)
+    LineItem.objects.filter(order=own.order_id).update(sku="MUG-OWN")
 
     with Subtests() as checks:
         for query, rows in (
@@ -96,6 +100,9 @@ def test_views_filters_and_search_narrow_it(order_client: Panel, in_shop: Shop, 
             ({"q": order.name.removeprefix("#")}, [finished]),
             ({"q": str(order.number)}, [finished]),
             ({"q": "9" * 30}, []),
+            ({"q": "love"}, [own]),
+            ({"q": "ottawa"}, [own]),
+            ({"q": "mug-own"}, [own]),
         ):
             with checks(query):
                 assert list_rows(order_client, **query) == [row.pk for row in rows]

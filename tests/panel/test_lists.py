@@ -316,10 +316,10 @@ def test_each_chip_links_to_the_first_page_without_its_filter(owner_client: Pane
 
     assert get_chips(page) == [
         ("Search: “Ada”", "?financial_status__exact=paid&o=-2&view=all"),
-        ("Financial status: Paid", "?o=-2&q=Ada&view=all"),
+        ("Payment: Paid", "?o=-2&q=Ada&view=all"),
     ]
     assert page.context["cl"].active_filters.url_without == "?o=-2&view=all"
-    assert 'aria-label="Remove filter Financial status: Paid"' in page.content.decode()
+    assert 'aria-label="Remove filter Payment: Paid"' in page.content.decode()
 
 
 def test_jobs_are_filtered_by_queue(owner_client: Panel, shop: Shop) -> None:

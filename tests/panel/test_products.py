@@ -15,12 +15,14 @@ from apps.core.tenancy.models import Shop, User
 from apps.inventory.models import InventoryItem
 from tests.support.api_client import ApiClient, Response
 from tests.support.factories.catalog import PNG, make_image, make_product, make_smart
+from tests.support.factories.inventory import get_first_location, set_stock
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.panel.pages import NO_METAFIELDS, get_messages
 from tests.support.types import JsonObject
 
 pytestmark = pytest.mark.usefixtures("in_shop", "media_root")
 
+PRODUCT_STATES = {"Bag": "active", "Hat": "draft", "Mug": "archived"}
 PRODUCT = {
     "title": "Canvas bag",
     "body_html": "",
@@ -192,6 +194,31 @@ def test_a_view_of_the_list_shows_stock_and_pictures(
     assert "0 in stock for 2 variants" in page
     assert page.count("bo-thumb") == 3
     assert "_96x96.png" in page
+    assert "1.00 – 2.00" in page
+
+
+def test_the_list_shows_prices_views_and_sold_out_variants(product_client: Panel) -> None:
+    bag, hat, mug = (make_product(title, status=status) for title, status in PRODUCT_STATES.items())
+    for product, quantity in ((bag, 0), (hat, 3), (mug, 0)):
+        variant = Variant.objects.select_related("inventory_item").get(product=product)
+        InventoryItem.objects.filter(pk=variant.inventory_item_id).update(tracked=product != mug)
+        set_stock(variant.inventory_item, get_first_location(product_client.shop), quantity)
+
+    page = product_client.get("catalog_product_changelist")
+    titles = {
+        view: [
+            row.title for row in product_client.get("catalog_product_changelist", view=view).context["cl"].result_list
+        ]
+        for view in ("all", "active", "draft", "archived")
+    }
+
+    assert {row.title: row.has_sold_out for row in page.context["cl"].result_list} == {
+        "Bag": True,
+        "Hat": False,
+        "Mug": False,
+    }
+    assert page.content.decode().count('class="bo-low"') == 1
+    assert titles == {"all": ["Mug", "Hat", "Bag"], "active": ["Bag"], "draft": ["Hat"], "archived": ["Mug"]}
 
 
 def test_images_are_added_described_ordered_and_removed(product_client: Panel, media_root: Path) -> None:

@@ -50,9 +50,14 @@ def test_words_are_found_in_any_column_newest_first_and_within_the_filter(search
         "mug-of": ["Mug of oak"],  # part of the handle
         '"oak board"': ["Oak board"],
         "spoon": [],
-        # Short words only match the beginning of a field.
+        # A short search text only matches the beginning of a field.
         "ma": ["Ma"],
         "oa": ["Oak board"],
+        # Next to a longer word, a short word matches the beginning of any word.
+        "mug oa": ["Mug of oak"],
+        "board o": ["Oak board"],
+        "mug ed": [],
+        "mug . (": [],
     }
     assert {text: list_names(search_client, q=text) for text in found} == found
     assert list_names(search_client, q="mug", status__exact="draft") == ["Red mug"]
@@ -93,6 +98,9 @@ def test_each_column_is_asked_by_its_own_index(admin_client_with: PanelWith) -> 
         query_plan = rows.explain()
         assert rows.count() == 1, index
         assert index in query_plan, query_plan
+    short = search_rows(Product.objects.all(), ("title_key__contains",), "th 05678", limit=100)
+    assert short.count() == 1
+    assert "catalog_product_title_parts" in short.explain()
     with CaptureQueriesContext(connection) as queries:
         admin_client_with("staff_audit_log_view").get("events_event_changelist", who="staff:7")
     page = next(
@@ -264,6 +272,8 @@ def test_a_search_names_its_fields_and_its_limits(search_client: Panel, admin_cl
     assert "metafield" in search_client.get("catalog_product_changelist").content.decode()
     assert get_message("mug") == ""
     assert get_message("oa").startswith("“oa” only matches the beginning of a field")
+    assert get_message("b oa").startswith("“oa” only matches the beginning of a field")
+    assert get_message("oak bo") == ""
     assert get_message("a " * 11) == "Only the first 10 words of your search were used."
     text = "Enter at least three letters to search within names and tags"
     assert text in get_message("ka", "orders_order")

@@ -78,7 +78,9 @@ def test_a_picture_is_stored_and_deleted_on_its_pages(file_client: Panel, shop: 
     added = file_client.forge("content_storefile_add", file=SimpleUploadedFile("a.png", RED))
     assert added.status_code == 302
     file = StoreFile.objects.get()
-    assert "40 × 30 pixels" in file_client.get("content_storefile_change", file.pk).content.decode()
+    page = file_client.get("content_storefile_change", file.pk).content.decode()
+    size = f"40 × 30 pixels, {len(RED)}\xa0bytes"
+    assert [text for text in (size, "/a_480x480.png", 'data-copy="file-url"', "Copy URL") if text not in page] == []
     assert "a.png" in file_client.get("content_storefile_changelist").content.decode()
 
     response = file_client.forge("content_storefile_delete", file.pk, post="yes")

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.models import Product, ProductTag, Variant
-from apps.core.admin.lists.filters import Choices, Screen, SelectFilter
+from apps.core.admin.lists.filters import Choices, Screen, SelectFilter, ViewsFilter
 from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, WordFilter
 from apps.core.db.case_folding import casefold_text
 from apps.core.db.lookups import in_materialized
@@ -17,6 +17,20 @@ from apps.core.tenancy.scope import get_current_shop
 from apps.inventory.domain.low_stock import get_low_items
 
 M = TypeVar("M", bound=Model)
+_PRODUCT_VIEWS = (Product.Status.ACTIVE, Product.Status.DRAFT, Product.Status.ARCHIVED)
+
+
+class ViewFilter(ViewsFilter):
+    """The views of the product list.
+
+    There is no view for sold-out products, because it would need an index on the quantity.
+    """
+
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
+        return [("all", _("All")), *((view.value, str(view.label)) for view in _PRODUCT_VIEWS)]
+
+    def filter_view(self, queryset: QuerySet[Product], view: str) -> QuerySet[Product]:
+        return queryset.filter(status=view)
 
 
 class _ExactFilter(WordFilter):

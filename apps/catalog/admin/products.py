@@ -1,13 +1,15 @@
 """Panel pages for products: the product form with options, variants and images, and a separate images page."""
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Any, TypeAlias, TypeVar, cast
 
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Count, Exists, Max, OuterRef, QuerySet, Subquery, Sum
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
@@ -15,7 +17,7 @@ from django_stubs_ext import WithAnnotations
 
 from apps.catalog.admin import search
 from apps.catalog.admin.duplication import ProductDuplicateForm
-from apps.catalog.admin.filters import CreatedFilter, TagFilter, TypeFilter, VendorFilter
+from apps.catalog.admin.filters import CreatedFilter, TagFilter, TypeFilter, VendorFilter, ViewFilter
 from apps.catalog.admin.images import (
     MAX_FILES,
     MainImage,
@@ -47,7 +49,9 @@ from apps.core.admin.pages.tour import TourStep
 from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import attribute_column, display
 from apps.core.exceptions import DomainError
+from apps.core.i18n import formats
 from apps.core.rest.resources.fields import TagsField
+from apps.core.tenancy.scope import get_current_shop
 from apps.inventory.domain import stock_grid
 from apps.inventory.models import StockMovement
 from apps.metafields.admin.inline import MetafieldInline
@@ -145,6 +149,8 @@ class ProductForm(PublishableForm[Product]):
 class _Aggregates(MainImage):
     units: int | None
     forms: int
+    highest_price: Decimal | None
+    has_sold_out: bool
 
 
 ListedProduct: TypeAlias = "WithAnnotations[Product, _Aggregates]"
@@ -164,11 +170,11 @@ class ProductAdmin(ProductUploads, ProductImagesPage, DuplicatingAdmin[Product])
     )
     form = ProductForm
     inlines = (VariantInline, MetafieldInline)
-    list_display = ("picture", "title", "state", "stock", "vendor", "product_type", "updated_at")
-    optional_columns = ("tagged", "published", "sold", "created_at")
+    list_display = ("picture", "title", "state", "stock", "vendor", "product_type", "price")
+    optional_columns = ("tagged", "published", "sold", "updated_at", "created_at")
     mobile_hide_labels = ("vendor", "product_type")
     list_display_links = ("picture", "title")
-    list_filter = ("status", "published_scope", VendorFilter, TypeFilter, TagFilter, CreatedFilter)
+    list_filter = (ViewFilter, "status", "published_scope", VendorFilter, TypeFilter, TagFilter, CreatedFilter)
     search_fields = ("title_key__contains", "handle__istartswith")
     palette_order = 10
     search_help_text = gettext_lazy("Title, SKU, barcode, vendor, tag or metafield")
@@ -203,6 +209,12 @@ class ProductAdmin(ProductUploads, ProductImagesPage, DuplicatingAdmin[Product])
             .annotate(
                 units=Subquery(variants.annotate(units=Sum("inventory_quantity")).values("units")),
                 forms=Subquery(variants.annotate(forms=Count("pk")).values("forms")),
+                highest_price=Subquery(variants.annotate(highest=Max("price")).values("highest")),
+                has_sold_out=Exists(
+                    Variant.objects.filter(
+                        product=OuterRef("pk"), inventory_quantity__lte=0, inventory_item__tracked=True
+                    )
+                ),
             )
         )
         return annotate_main_image(products)
@@ -242,10 +254,19 @@ class ProductAdmin(ProductUploads, ProductImagesPage, DuplicatingAdmin[Product])
 
     @display(description=gettext_lazy("Inventory"))
     def stock(self, product: ListedProduct) -> str:
+        """Return the inventory of all variants, highlighted if a variant is sold out."""
         text = ngettext(
             "{units} in stock for {number} variant", "{units} in stock for {number} variants", product.forms
         )
-        return text.format(units=product.units or 0, number=product.forms)
+        text = text.format(units=product.units or 0, number=product.forms)
+        return format_html('<span class="bo-low">{}</span>', text) if product.has_sold_out else text
+
+    @display(description=gettext_lazy("Price"), ordering="lowest_price")
+    def price(self, product: ListedProduct) -> str:
+        currency = get_current_shop().currency
+        lowest, highest = product.lowest_price, product.highest_price or product.lowest_price
+        prices = dict.fromkeys(formats.format_amount(price, currency) for price in (lowest, highest))
+        return " – ".join(prices)
 
     tagged = attribute_column("tags", gettext_lazy("Tags"))
     sold = attribute_column("units_sold", gettext_lazy("Items sold"))

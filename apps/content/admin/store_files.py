@@ -4,6 +4,8 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, JsonResponse
+from django.template.defaultfilters import filesizeformat
+from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import format_lazy
@@ -28,6 +30,8 @@ from apps.core.i18n.messages import translate
 from apps.core.media.image_validation import MAX_BYTES, MAX_MEGAPIXELS, TOO_MANY_BYTES
 from apps.core.media.uploads import UploadRefused
 from apps.core.tenancy.permissions import allow, grants
+
+THUMBNAIL, PREVIEW_SIDE = "160x160", 480
 
 for _name in ("pages", "products", "themes"):
     grants.add(allow(_name, "vad", "content.storefile"))
@@ -62,7 +66,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
     list_select_related = ("content",)
     search_fields = ("name__istartswith",)
     ordering = ("-id",)
-    readonly_fields = ("picture", "name", "size", "address", "created_at")
+    readonly_fields = ("preview", "name", "size", "address", "created_at")
 
     def get_fieldsets(self, request: HttpRequest, obj: StoreFile | None = None) -> tuple[Fieldset, ...]:
         return ((None, {"fields": self.readonly_fields if obj else ("file",)}),)
@@ -72,17 +76,24 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
 
     @display(description=gettext_lazy("Image"))
     def picture(self, file: StoreFile) -> SafeString:
-        return format_html('<img src="{}" alt="" class="bo-thumb" loading="lazy">', _get_local_url(file, small=True))
+        return format_html('<img src="{}" alt="" class="bo-thumb" loading="lazy">', _get_local_url(file, THUMBNAIL))
+
+    @display(description=gettext_lazy("Image"))
+    def preview(self, file: StoreFile) -> SafeString:
+        url = _get_local_url(file, f"{PREVIEW_SIDE}x{PREVIEW_SIDE}")
+        return format_html('<img src="{}" alt="{}" class="bo-preview">', url, file.name)
 
     @display(description=gettext_lazy("Size"))
     def size(self, file: StoreFile) -> str:
         return _("{width} × {height} pixels, {size}").format(
-            width=file.width, height=file.height, size=format_bytes(file.content.size)
+            width=file.width, height=file.height, size=filesizeformat(file.content.size)
         )
 
     @display(description=gettext_lazy("URL"))
-    def address(self, file: StoreFile) -> str:
-        return get_store_file_url(file.shop, file.name, file.content.sha256)
+    def address(self, file: StoreFile) -> SafeString:
+        """Return the URL with a button that copies it."""
+        url = get_store_file_url(file.shop, file.name, file.content.sha256)
+        return render_to_string("panel/file_url.html", {"url": url})
 
     def changeform_view(
         self,
@@ -131,12 +142,13 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         return store_files.save_store_file(upload.read(), str(upload.name), **self.event_kwargs(request))
 
 
-def _get_local_url(file: StoreFile, *, small: bool = False) -> str:
+def _get_local_url(file: StoreFile, size: str) -> str:
+    """Return the path of the image in a size such as ``160x160``."""
     stem, _, suffix = file.name.rpartition(".")
-    name = f"{stem}_160x160.{suffix}" if small else file.name
+    name = f"{stem}_{size}.{suffix}"
     return get_local_path(get_store_file_url(file.shop, name, file.content.sha256))
 
 
 def _render_file(file: StoreFile) -> dict[str, str]:
     url = get_store_file_url(file.shop, file.name, file.content.sha256)
-    return {"name": file.name, "address": url, "path": _get_local_url(file, small=True)}
+    return {"name": file.name, "address": url, "path": _get_local_url(file, THUMBNAIL)}

@@ -4,8 +4,11 @@ import re
 from collections.abc import Sequence
 
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
+from apps.core.admin.lists.filters import Choices, Screen, ViewsFilter
 from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
 from apps.core.admin.lists.search import select_first_keys
 from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, NumbersFilter, WordFilter
@@ -17,7 +20,7 @@ from apps.core.search_query.nodes import Comparator
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import get_current_shop
 from apps.customers.domain.search_fields import SEARCH
-from apps.customers.models import Customer
+from apps.customers.models import ConsentState, Customer
 
 MAX_WORDS = 10
 # A search first scans the ``RECENT_SCAN`` newest customers, and stops if at least ``MIN_RECENT_MATCHES`` of them match.
@@ -113,6 +116,21 @@ def _get_phone_digits(text: str) -> list[str]:
     if len(digits) < MIN_PHONE_DIGITS or not _PHONE.fullmatch(text):
         return []
     return [number for number in dict.fromkeys([digits, digits.lstrip("0")]) if number and number != text.lstrip("+")]
+
+
+class ViewFilter(ViewsFilter):
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
+        return [
+            ("all", _("All")),
+            ("subscribed", pgettext("customers", "Subscribed")),
+            ("account", pgettext("customers", "Has account")),
+        ]
+
+    def filter_view(self, queryset: QuerySet[Customer], view: str) -> QuerySet[Customer]:
+        if view == "account":
+            return queryset.filter(state=Customer.State.ENABLED)
+        subscribed = [ConsentState.SUBSCRIBED.value]
+        return queryset.filter(sort_tables.filter_sort_column(Customer, "email_marketing_state", "in", subscribed))
 
 
 class TagFilter(WordFilter):

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import get_post_data
-from apps.core.admin.lists.filters import RankedChoicesFilter
+from apps.core.admin.lists.filters import RankedChoicesFilter, TitledChoicesFilter
 from apps.core.admin.lists.search import PALETTE_CANDIDATES, is_palette_search, set_truncation_note
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.audit import former_ids
@@ -43,6 +43,7 @@ from apps.customers.admin.changelist_search import (
     SinceFilter,
     SpentFilter,
     TagFilter,
+    ViewFilter,
     build_search_condition,
     get_first_matches,
     scan_list,
@@ -67,6 +68,10 @@ grants.add(
     allow("customers", "vacd", "customers.customer", "customers.address"),
     allow("customers", "v", "customers.consentchange"),
 )
+
+
+class AccountFilter(TitledChoicesFilter):
+    shown_title = gettext_lazy("account")
 
 
 @admin.register(Customer)
@@ -96,7 +101,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     day_columns = ("last_order", "since")
     list_display_links = ("name",)
     list_filter = (
-        "state",
+        ViewFilter,
+        ("state", AccountFilter),
         ("email_marketing_state", RankedChoicesFilter),
         "verified_email",
         "tax_exempt",
@@ -130,14 +136,17 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     @display(
         description=gettext_lazy("Account"),
         ordering="state",
-        label={"enabled": "success", "invited": "info", "declined": "warning", "disabled": "default"},
+        label={"enabled": "success", "invited": "info", "declined": "warning"},
     )
-    def account(self, customer: Customer) -> tuple[str, str]:
+    def account(self, customer: Customer) -> tuple[str, str] | None:
+        """Return the account's status. Most customers have no account, so their rows have no badge."""
+        if customer.state == Customer.State.DISABLED:
+            return None
         return customer.state, customer.get_state_display()
 
     @display(description=gettext_lazy("Total spent"), ordering="total_spent")
     def spent(self, customer: Customer) -> str:
-        return formats.format_amount(customer.total_spent, get_current_shop().currency)
+        return formats.format_money(customer.total_spent, get_current_shop().currency)
 
     @display(description=gettext_lazy("Last order"), ordering="last_order_at", empty_value="–")
     def last_order(self, customer: Customer) -> datetime | None:
@@ -187,8 +196,10 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
 
     def render_change_form(self, request: HttpRequest, context: Context, *args: Any, **kwargs: Any) -> HttpResponse:
         if (customer := context.get("original")) is not None:
-            context["spent"] = f"{self.spent(customer)} {get_current_shop().currency}"
-            context["links"] = get_customer_links(request, customer)
+            context["spent"] = self.spent(customer)
+            links = get_customer_links(request, customer)
+            context["buttons"] = [link for link in links if link.is_button]
+            context["links"] = [link for link in links if not link.is_button]
             context["sections"] = get_customer_sections(request, customer)
             address = customer.default_address
             context["address"] = format_address(model_to_dict(address)) if address else []

@@ -1,8 +1,9 @@
-"""Extension points of the customer page: links in the menu *More*, and sections below the form's main fields."""
+"""Extension points of the customer page: buttons, links in the menu *More*, and sections below the main fields."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import NamedTuple
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -16,11 +17,24 @@ from apps.customers.models import Customer
 
 @dataclass(frozen=True, slots=True)
 class CustomerLink:
-    """A link to a page that gets the customer's ID as the query parameter ``customer``."""
+    """A link to a page that gets the customer's ID as the query parameter ``customer``.
+
+    The link is in the menu *More*, or with ``is_button`` next to the menu.
+    """
 
     label: StrOrPromise
     url_name: str
     permission: str
+    is_button: bool = False
+
+    def get_url(self, customer: Customer) -> str:
+        return f"{reverse(f'admin:{self.url_name}')}?customer={customer.pk}"
+
+
+class PageLink(NamedTuple):
+    label: StrOrPromise
+    url: str
+    is_button: bool
 
 
 customer_links = Registry[str, CustomerLink]("links of the customer page", get_key=attrgetter("url_name"))
@@ -45,12 +59,12 @@ def get_customer_sections(request: HttpRequest, customer: Customer) -> list[tupl
     return [(template, values) for template, values in sections if values is not None]
 
 
-def get_customer_links(request: HttpRequest, customer: Customer) -> list[tuple[StrOrPromise, str]]:
-    """Return the labels and URLs of the links that the user may open."""
+def get_customer_links(request: HttpRequest, customer: Customer) -> list[PageLink]:
+    """Return the links that the user may open."""
     if customer.erasing_at is not None or customer.redacted_at is not None:
         return []
     return [
-        (link.label, f"{reverse(f'admin:{link.url_name}')}?customer={customer.pk}")
+        PageLink(link.label, link.get_url(customer), link.is_button)
         for link in customer_links.values()
         if has_permission(request, link.permission)
     ]

@@ -1,4 +1,4 @@
-"""The draft orders of a customer on the customer page."""
+"""The draft orders of a customer on the customer page, and the button that creates an order."""
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -9,6 +9,7 @@ from apps.core.admin.model_admin.base import ReadOnlyAdminMixin
 from apps.core.admin.model_admin.registry import inlines
 from apps.core.admin.theme import display
 from apps.core.i18n import formats
+from apps.customers.admin.extension_points import CustomerLink, customer_links
 from apps.customers.models import Customer
 from apps.draft_orders.models import DraftOrder
 
@@ -32,3 +33,10 @@ class CustomerDraftOrdersInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[Draft
     @display(description=pgettext_lazy("order", "Status"))
     def state(self, draft: DraftOrder) -> str:
         return draft.get_status_display()
+
+
+customer_links.add(
+    CustomerLink(
+        gettext_lazy("Create order"), "draft_orders_draftorder_add", "draft_orders.add_draftorder", is_button=True
+    )
+)

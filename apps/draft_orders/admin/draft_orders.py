@@ -30,6 +30,7 @@ from apps.draft_orders.admin.display import (
     get_timeline,
 )
 from apps.draft_orders.admin.order_form import gift_card
+from apps.draft_orders.admin.order_form.base import parse_form_id
 from apps.draft_orders.admin.order_form.form import get_empty_data, get_stored_data
 from apps.draft_orders.admin.order_form.gift_card import GiftCardEntry
 from apps.draft_orders.admin.order_form.saving import SAVE, SEND, STEPS, DraftChanged, save_form
@@ -103,7 +104,11 @@ class DraftOrderAdmin(DraftOrderList):
     def _edit(self, request: HttpRequest, draft: DraftOrder | None) -> HttpResponse:
         if request.method != "POST":
             data = get_stored_data(draft, draft_orders.get_lines(draft)) if draft else get_empty_data()
-            return self._render_form(request, self._build_state(request, data, draft), GiftCardEntry(request))
+            state = self._build_state(request, data, draft)
+            customer_id = parse_form_id(request.GET.get("customer", ""))
+            if draft is None and customer_id and state.customers.may_view:
+                state.customers.choose(customer_id)
+            return self._render_form(request, state, GiftCardEntry(request))
         return cast("HttpResponse", submit_once_or_redirect(request, lambda: self._submit(request, draft)))
 
     def _build_state(

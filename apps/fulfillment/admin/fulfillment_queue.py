@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
 from apps.core.admin.forms.idempotency import get_post_data
-from apps.core.admin.lists.search import get_result_limit, select_first_keys
+from apps.core.admin.lists.search import get_result_limit, select_first_keys, set_truncation_note
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
@@ -57,8 +57,8 @@ from apps.fulfillment.admin.permissions import CHANGE, VIEW
 from apps.fulfillment.domain.fulfillment_orders.quantities import get_location_manager
 from apps.fulfillment.domain.fulfillment_orders.states import Action, NotPossible, get_rule
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
-from apps.fulfillment.models.orders import DUE
-from apps.orders.admin.number_search import find_by_number
+from apps.fulfillment.models.orders import DUE, Status
+from apps.orders.admin import search
 from apps.orders.models import Order
 from apps.shops.domain.countries import localize_country
 
@@ -107,14 +107,14 @@ class FulfillmentOrderAdmin(
         "state",
         "next_step",
     )
-    optional_columns = ("request_state",)
+    optional_columns = ("method", "request_state")
     mobile_hide_labels = ("location_name", "items", "next_step")
     list_display_links = ("order_name",)
     list_filter = (ViewFilter, DeliveryFilter, LocationFilter, ServiceFilter, StatusFilter, RequestFilter)
     list_filter_submit = True
     search_fields = ("order__name",)
     is_in_palette = False
-    search_help_text = gettext_lazy("Order number, such as #1001")
+    search_help_text = gettext_lazy("Order, customer, SKU or city")
     sortable_by = ()
     actions = ("print_slips", "fulfill_many")
 
@@ -136,13 +136,18 @@ class FulfillmentOrderAdmin(
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[FulfillmentOrder], search_term: str
     ) -> tuple[QuerySet[FulfillmentOrder], bool]:
-        """Search by order name or the end of the order number."""
+        """Search the orders in the same way as the list of orders, for example by number, customer, SKU or city."""
         term = search_term.strip()
         if not term:
             return queryset, False
         limit = get_result_limit(request)
-        order_ids = select_first_keys(list(find_by_number(Order.rows(), term, limit)), limit=limit)
+        customers = search.find_customers(term, self.shop(request), limit)
+        set_truncation_note(request, search.get_cut_note(term, customers))
+        order_ids = select_first_keys(list(search.find_orders(Order.rows(), term, customers, limit)), limit=limit)
         return queryset.filter(in_materialized(order_ids, "order")), False
+
+    def get_search_note(self, term: str) -> str:
+        return search.get_length_note(term)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         changelist = super().get_changelist_instance(request)
@@ -178,11 +183,17 @@ class FulfillmentOrderAdmin(
         place = ", ".join(filter(None, (name, address.get("city"), country)))
         return ": ".join(filter(None, (method, place))) or "–"
 
+    @display(description=gettext_lazy("Delivery method"))
+    def method(self, row: FulfillmentOrder) -> str:
+        return row.presented_name or row.get_method_type_display()
+
     @display(description=gettext_lazy("Status"), label=REQUEST_STATUS_COLORS | STATUS_COLORS)
-    def state(self, row: FulfillmentOrder) -> tuple[str, str]:
-        """Return the request that has to be answered, or the status."""
+    def state(self, row: FulfillmentOrder) -> tuple[str, str] | None:
+        """Return the request that has to be answered, or the status. Most rows are open and show no status."""
         if row.request_status in PENDING_REQUEST_STATUSES:
             return row.request_status, row.get_request_status_display()
+        if row.status == Status.OPEN:
+            return None
         return row.status, row.get_status_display()
 
     @display(description=gettext_lazy("Request"), label=REQUEST_STATUS_COLORS)

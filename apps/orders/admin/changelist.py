@@ -11,12 +11,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 
 from apps.core.admin.forms.forms import ShopOwnedTabularInline
-from apps.core.admin.lists.filters import Choices, Screen, SelectFilter, ViewsFilter
+from apps.core.admin.lists.filters import (
+    Choices,
+    Screen,
+    SelectFilter,
+    TitledBooleanFilter,
+    TitledChoicesFilter,
+    ViewsFilter,
+)
 from apps.core.admin.lists.search import get_result_limit, is_palette_search, set_truncation_note, union_first_rows
 from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, WordFilter
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.theme import attribute_column, display
-from apps.core.db.lookups import MIN_TRIGRAM_LENGTH
 from apps.customers.admin.similar_names import suggest_names
 from apps.customers.models import Customer
 from apps.orders.admin import search
@@ -27,10 +33,18 @@ from apps.orders.models import OWED_TO_CUSTOMERS, Order
 FulfillmentStatus = Order.FulfillmentStatus
 
 
+class PaymentFilter(TitledChoicesFilter):
+    shown_title = gettext_lazy("payment")
+
+
+class TestOrdersFilter(TitledBooleanFilter):
+    shown_title = gettext_lazy("test orders")
+
+
 class FulfillmentStatusFilter(SelectFilter):
     """Filter by fulfillment status. "Unfulfilled" is stored as an empty string, so the URL uses a different value."""
 
-    title = gettext_lazy("fulfillment status")
+    title = gettext_lazy("fulfillment")
     parameter_name = "sending"
     none = "unfulfilled"
 
@@ -152,13 +166,13 @@ class OrderList(ShopOwnedAdmin[Order]):
     list_display_links = ("name",)
     list_filter = (
         ViewFilter,
-        "financial_status",
+        ("financial_status", PaymentFilter),
         FulfillmentStatusFilter,
         ProcessedFilter,
         TotalFilter,
         ChannelFilter,
         TagFilter,
-        "test",
+        ("test", TestOrdersFilter),
     )
     list_select_related = ("customer",)
     search_fields = ("name",)
@@ -239,7 +253,7 @@ class OrderList(ShopOwnedAdmin[Order]):
         return suggest_names(term, with_orders=True)
 
     def get_search_note(self, term: str) -> str:
-        return str(search.TOO_SHORT) if 0 < len(term.strip()) < MIN_TRIGRAM_LENGTH else ""
+        return search.get_length_note(term)
 
     @admin.action(description=gettext_lazy("Close orders"), permissions=["change"])
     def close_orders(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:

@@ -118,6 +118,10 @@ def get_cut_note(term: str, matching_customers: MatchingCustomers) -> str:
     return ""
 
 
+def get_length_note(term: str) -> str:
+    return str(TOO_SHORT) if 0 < len(term.strip()) < MIN_TRIGRAM_LENGTH else ""
+
+
 def _orders_with_tag(orders: QuerySet[Order], term: str) -> QuerySet[Order]:
     return orders.exclude(tags="").filter(tags__icontains=term).order_by()
 

@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from apps.core.db.sort_tables import filter_sort_column
 
@@ -77,6 +78,26 @@ class ViewsFilter(admin.SimpleListFilter):
         for value, title in self.lookup_choices:
             query = changelist.get_query_string({self.parameter_name: value})
             yield {"selected": value == self.value(), "query_string": query, "display": title}
+
+
+class TitledChoicesFilter(admin.ChoicesFieldListFilter):
+    """A filter for a field with choices and a title other than the name of the field."""
+
+    shown_title: StrOrPromise
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.title = str(self.shown_title)
+
+
+class TitledBooleanFilter(admin.BooleanFieldListFilter):
+    """A filter for a boolean field with a title other than the name of the field."""
+
+    shown_title: StrOrPromise
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.title = str(self.shown_title)
 
 
 class RankedChoicesFilter(admin.ChoicesFieldListFilter):

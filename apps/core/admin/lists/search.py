@@ -1,5 +1,6 @@
 """Word search for lists and the command palette. Each column is searched separately, with an index and a limit."""
 
+import re
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
@@ -13,6 +14,7 @@ from django.utils.text import smart_split, unescape_string_literal
 from django.utils.translation import gettext as _
 
 from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
+from apps.core.db.case_folding import casefold_text
 from apps.core.db.lookups import MIN_TRIGRAM_LENGTH, in_materialized
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.tenancy.shop_owned import ShopOwned
@@ -22,6 +24,7 @@ MAX_WORDS = 10
 # few.
 PALETTE_CANDIDATES = 100
 _PREFIX_LOOKUPS = {"icontains": "istartswith", "contains": "startswith"}
+_REGEX_LOOKUPS = {"icontains": "iregex", "contains": "regex"}
 
 _LOOKUPS = {*_PREFIX_LOOKUPS, *_PREFIX_LOOKUPS.values(), "exact", "iexact"}
 
@@ -63,11 +66,14 @@ def search_rows(
     if not words or not lookups:
         return rows
     # Search each column for the longest word, because it probably has the fewest matches. The other words may match any
-    # column.
-    first_word, *other_words = sorted(words, key=len, reverse=True)
+    # column. The longest word limits the rows, so that short words need no index.
+    first_word, *other_words = _sort_by_length(words)
     other_conditions = reduce(
         and_,
-        (reduce(or_, (_build_condition(rows.model, lookup, word) for lookup in lookups)) for word in other_words),
+        (
+            reduce(or_, (_build_condition(rows.model, lookup, word, within=True) for lookup in lookups))
+            for word in other_words
+        ),
         Q(),
     )
     querysets = [rows.filter(_build_condition(rows.model, lookup, first_word) & other_conditions) for lookup in lookups]
@@ -97,12 +103,14 @@ def describe_search_limits(text: str, lookups: Sequence[str]) -> str:
     words = [_unquote(word) for word in smart_split(text)]
     if len(words) > MAX_WORDS:
         return _("Only the first {limit} words of your search were used.").format(limit=MAX_WORDS)
-    short_words = [word for word in words if len(word) < MIN_TRIGRAM_LENGTH]
-    if short_words and any(lookup.rpartition("__")[2] in _PREFIX_LOOKUPS for lookup in lookups):
+    longest_word = _sort_by_length(words)[0] if words else ""
+    if 0 < len(longest_word) < MIN_TRIGRAM_LENGTH and any(
+        lookup.rpartition("__")[2] in _PREFIX_LOOKUPS for lookup in lookups
+    ):
         text = _(
             "“{word}” only matches the beginning of a field. Enter at least three letters to match parts of words."
         )
-        return text.format(word=short_words[0])
+        return text.format(word=longest_word)
     return ""
 
 
@@ -118,12 +126,19 @@ def get_result_limit(request: HttpRequest) -> int:
     return PALETTE_CANDIDATES if is_palette_search(request) else MAX_COUNTED_ROWS
 
 
-def _build_condition(model: type[Model], lookup: str, word: str) -> Q:
+def _sort_by_length(words: Sequence[str]) -> list[str]:
+    return sorted(words, key=len, reverse=True)
+
+
+def _build_condition(model: type[Model], lookup: str, word: str, *, within: bool = False) -> Q:
+    """Return the condition for a word in a column.
+
+    A word that is too short for the trigram index matches the beginning of the column or, with ``within``, the
+    beginning of any word in the column.
+    """
     column, _, operator = lookup.rpartition("__")
     if operator not in _LOOKUPS:
         column, operator = lookup, "icontains"
-    if len(word) < MIN_TRIGRAM_LENGTH:
-        operator = _PREFIX_LOOKUPS.get(operator, operator)
     relation = column.partition("__")[0]
     related_model = model._meta.get_field(relation).related_model if relation != column else None
     # Filter the related table by shop, too, because the table's indexes start with the shop.
@@ -132,7 +147,11 @@ def _build_condition(model: type[Model], lookup: str, word: str) -> Q:
         if isinstance(related_model, type) and issubclass(related_model, ShopOwned)
         else {}
     )
-    return Q(**{f"{column}__{operator}": word}, **shop_filter)
+    pattern = word
+    if len(word) < MIN_TRIGRAM_LENGTH and operator in _PREFIX_LOOKUPS:
+        operator = (_REGEX_LOOKUPS if within else _PREFIX_LOOKUPS)[operator]
+        pattern = rf"(^|\W|_){re.escape(casefold_text(word) if operator == 'regex' else word)}" if within else word
+    return Q(**{f"{column}__{operator}": pattern}, **shop_filter)
 
 
 def _unquote(word: str) -> str:
