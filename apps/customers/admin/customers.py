@@ -95,8 +95,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         "You can also add customers yourself."
     )
     form = CustomerForm
-    list_display = ("name", "address", "account", "orders_count", "spent", "last_order", "since")
-    optional_columns = ("telephone", "newsletter", "tagged", "proven")
+    list_display = ("name", "address", "account", "orders_count", "spent", "last_order")
+    optional_columns = ("telephone", "newsletter", "tagged", "proven", "since")
     mobile_hide_labels = ("address",)
     day_columns = ("last_order", "since")
     list_display_links = ("name",)
