@@ -22,8 +22,12 @@
     picker.dataset.shown = input.value.trim();
   };
 
-  // The matches are also reachable with the button Find, so a failed search needs no message.
-  const search = (picker, input) => find(picker, input).catch(() => {});
+  const search = (picker, input) =>
+    find(picker, input).catch(() => {
+      picker.querySelector("[data-found] [role=status]").textContent = translate(
+        "The page could not be updated. Check the connection, or log in again in another tab, then try again.",
+      );
+    });
 
   const select = async (picker, input) => {
     if (!input.value.trim()) return;

@@ -99,6 +99,18 @@ def test_an_opened_picker_shows_the_first_products_and_filters_them(window: Brow
     assert page.url.endswith("/add/")
 
 
+def test_a_picker_says_that_a_search_failed(window: BrowserPage) -> None:
+    page = window.go(ADD)
+    page.get_by_role("radio", name="Selected products and collections").check()
+    page.route("**/pricerule/**", lambda route: route.abort())
+
+    page.get_by_role("textbox", name="Search: Products").fill("mug")
+
+    expect(page.get_by_text("The page could not be updated.")).to_be_visible()
+    # The browser reports the requests that the test refused.
+    window.problems.clear()
+
+
 def test_fields_of_other_types_are_hidden(window: BrowserPage) -> None:
     page = window.go(ADD)
     percentage, amount = page.get_by_role("textbox", name="Percentage"), page.get_by_label("Amount (USD)", exact=True)
