@@ -32,9 +32,9 @@ topics.add(
     )
 )
 for name, label in (
-    ("webhooks/create", gettext_noop("Webhook subscription created")),
-    ("webhooks/update", gettext_noop("Webhook subscription changed")),
-    ("webhooks/delete", gettext_noop("Webhook subscription deleted")),
+    ("webhooks/create", gettext_noop("Webhook created")),
+    ("webhooks/update", gettext_noop("Webhook changed")),
+    ("webhooks/delete", gettext_noop("Webhook deleted")),
     ("webhooks/secret", gettext_noop("Signing secret replaced")),
     ("webhooks/recover", gettext_noop("Webhook deliveries replayed")),
 ):

@@ -138,9 +138,9 @@ def test_the_filter_form_contains_all_filters_and_keeps_other_parameters(orders:
         ({"tag": "vip, gift"}, [], "Tag: vip, gift"),
         ({"tag": "50%"}, ["#3"], "Tag: 50%"),
         ({"tag": "ÜBER"}, ["#3"], "Tag: ÜBER"),
-        ({"sending": "unfulfilled"}, ["#2", "#3"], "Fulfillment status: Unfulfilled"),
-        ({"sending": "fulfilled"}, ["#1"], "Fulfillment status: Fulfilled"),
-        ({"sending": "nonsense"}, ["#1", "#2", "#3"], "Fulfillment status: nonsense"),
+        ({"sending": "unfulfilled"}, ["#2", "#3"], "Fulfillment: Unfulfilled"),
+        ({"sending": "fulfilled"}, ["#1"], "Fulfillment: Fulfilled"),
+        ({"sending": "nonsense"}, ["#1", "#2", "#3"], "Fulfillment: nonsense"),
     ],
 )
 def test_channels_tags_and_fulfillment(orders: Panel, query: dict[str, str], fitting: list[str], chip: str) -> None:

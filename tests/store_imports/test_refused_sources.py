@@ -48,7 +48,7 @@ def test_a_store_with_another_currency_is_refused(importer: StoreImporter) -> No
 def test_private_addresses_are_refused(importer: StoreImporter, settings: Settings, proxy: FaultyProxy) -> None:
     settings.OUTGOING_ALLOW = []
 
-    with pytest.raises(CommandError, match="address not allowed"):
+    with pytest.raises(CommandError, match="is not a public internet address"):
         importer.run()
 
     assert proxy.paths == []
