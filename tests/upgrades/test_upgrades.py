@@ -23,7 +23,8 @@ from tests.support.timing import wait_until
 from tests.upgrades.conftest import ReleasedInstallation
 from tests.upgrades.paths import get_environment
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db, pytest.mark.own_sessions]
+# Each test runs all migrations since the last release, which takes minutes on a busy machine.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), pytest.mark.django_db, pytest.mark.own_sessions]
 
 # Tables that the migrate command fills.
 MADE_BY_MIGRATIONS = {"django_migrations", "django_content_type", "auth_permission"}
