@@ -48,7 +48,7 @@ WHERE shop_id + 0 = %s AND inventory_item_id = item
 """
 # The maximum number of products that a search for a common title word includes.
 MAX_SEARCHED_PRODUCTS = 1_000
-# The words of a search term that are used.
+# The maximum number of words that a search uses.
 MAX_WORDS = 8
 _TITLES = ("title_key", "product__title_key")
 IN_STOCK, OUT_OF_STOCK = "variants/in_stock", "variants/out_of_stock"

@@ -111,7 +111,7 @@ def _match_word(word: str, shop: Shop) -> Q:
 
 
 def _get_phone_digits(text: str) -> list[str]:
-    """Return the digits of a phone number with spaces, other separators or a leading 0, which is a national prefix."""
+    """Return the digits of a text that looks like a phone number, also without the leading 0 of national numbers."""
     digits = re.sub(r"[^0-9]", "", text)
     if len(digits) < MIN_PHONE_DIGITS or not _PHONE.fullmatch(text):
         return []

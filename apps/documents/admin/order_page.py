@@ -31,7 +31,9 @@ from apps.refunds.models import Refund
 
 def _get_documents(request: HttpRequest, order: Order) -> Context | None:
     """Return the context of the documents, or None if there are none or the user may not view them."""
-    documents = _list_documents(order) if has_permission(request, VIEW) else []
+    if not has_permission(request, VIEW):
+        return None
+    documents = list(IssuedDocument.objects.filter(order=order).order_by("pk").defer("snapshot"))
     if not documents:
         return None
     invoice = next((row for row in documents if row.kind == Kind.INVOICE and row.cancelled_at is None), None)
@@ -49,10 +51,6 @@ def _get_documents(request: HttpRequest, order: Order) -> Context | None:
         "may_cancel": may_issue and not has_credit_notes,
         "refunds": refunds,
     }
-
-
-def _list_documents(order: Order) -> list[IssuedDocument]:
-    return list(IssuedDocument.objects.filter(order=order).order_by("pk").defer("snapshot"))
 
 
 def _get_refunds(order: Order, documents: Sequence[IssuedDocument]) -> list[Refund]:

@@ -61,7 +61,7 @@ def get_order_context(order: Order) -> Context:
                 "discounted": line.discount > 0,
                 "removed": line.quantity - line.current_quantity,
                 "is_removed": line.current_quantity == 0,
-                "current": money(ZERO),
+                "zero": money(ZERO),
             }
             for line in lines
         ],

@@ -80,8 +80,8 @@ class ViewsFilter(admin.SimpleListFilter):
             yield {"selected": value == self.value(), "query_string": query, "display": title}
 
 
-class TitledChoicesFilter(admin.ChoicesFieldListFilter):
-    """A filter for a field with choices and a title other than the name of the field."""
+class _TitledFilter(admin.FieldListFilter):
+    """A filter for a field with a title other than the name of the field."""
 
     shown_title: StrOrPromise
 
@@ -90,14 +90,10 @@ class TitledChoicesFilter(admin.ChoicesFieldListFilter):
         self.title = str(self.shown_title)
 
 
-class TitledBooleanFilter(admin.BooleanFieldListFilter):
-    """A filter for a boolean field with a title other than the name of the field."""
+class TitledChoicesFilter(_TitledFilter, admin.ChoicesFieldListFilter): ...
 
-    shown_title: StrOrPromise
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.title = str(self.shown_title)
+class TitledBooleanFilter(_TitledFilter, admin.BooleanFieldListFilter): ...
 
 
 class RankedChoicesFilter(admin.ChoicesFieldListFilter):
