@@ -99,9 +99,13 @@ def test_the_last_release_goes_on_on_the_new_schema(
     released_installation.do("check")
 
 
-# The number of clients, and the minimum number of requests of each client before and after the migrations.
+# The number of clients, and the minimum number of rounds of each client before and after the migrations.
 CLIENTS = 3
-REQUESTS = 40
+ROUNDS = 10
+# A pause after each round, because SQLite would let the migrations wait minutes for clients that write without one.
+PAUSE_SECONDS = 0.2
+# SQLite does not queue writers, so a request may wait for many migrations. PostgreSQL only waits for one statement.
+LOCK_SECONDS = {"sqlite": 600, "postgresql": 20}
 
 
 class ReleasedTraffic(ClientThreads):
@@ -114,15 +118,15 @@ class ReleasedTraffic(ClientThreads):
         self._port, self._token = port, token
 
     def wait_for_rounds(self) -> None:
-        """Wait until each client has sent its minimum number of requests since this call."""
-        goals = [rounds + REQUESTS for rounds in self.rounds]
+        """Wait until each client has sent its minimum number of rounds since this call."""
+        goals = [rounds + ROUNDS for rounds in self.rounds]
         wait_until(
             lambda: all(rounds >= goal for rounds, goal in zip(self.rounds, goals, strict=True)), bool, seconds=120
         )
 
     def send_requests(self, index: int) -> None:
-        client = PersistentClient(self._port, self._token, self.statistics)
-        while not self.has_ended.is_set():
+        client = PersistentClient(self._port, self._token, self.statistics, timeout=LOCK_SECONDS["sqlite"] + 60)
+        while not self.has_ended.wait(PAUSE_SECONDS):
             self.rounds[index] += 1
             name = f"{index}-{self.rounds[index]}"
             tag = {"event": "onload", "src": f"https://scripts.example/{name}.js"}
@@ -146,11 +150,16 @@ LINE = {"title": "Chair", "price": "10.00", "quantity": 1}
 def serve_released_code(installation: ReleasedInstallation, code: Path) -> Iterator[int]:
     """Run a web server with the code of the last release, and return its port."""
     port = find_free_port()
-    environment = get_environment(installation.data, installation.database)
+    environment = {
+        **get_environment(installation.data, installation.database),
+        "PORT": str(port),
+        "WEB_PROCESSES": "2",
+        "BACKOFFICE_LOCK_TIMEOUT_MS": str(LOCK_SECONDS[connection.vendor] * 1000),
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", "backoffice.entrypoints.serve"],
         cwd=code,
-        env={**environment, "PORT": str(port), "WEB_PROCESSES": "2", "BACKOFFICE_LOCK_TIMEOUT_MS": "20000"},
+        env=environment,
     )
     try:
         wait_until(lambda: is_listening(port) or process.poll() is not None, bool, seconds=60)

@@ -39,8 +39,8 @@ class RequestStatistics:
 
 
 class PersistentClient:
-    def __init__(self, port: int, token: str, fates: RequestStatistics) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    def __init__(self, port: int, token: str, fates: RequestStatistics, timeout: float = 60) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
         self._token, self._fates = token, fates
 
     def call(self, call: ApiRequest) -> int:
