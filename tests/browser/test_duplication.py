@@ -19,6 +19,7 @@ def test_a_product_is_described_duplicated_and_scheduled(window: BrowserPage, ax
     barriers = window.barriers()
     page.locator(alt).fill("A bag")
     page.get_by_role("button", name="Save and continue editing").click()
+    expect(page.get_by_text("was changed successfully")).to_be_visible()
     expect(page.locator(alt)).to_have_value("A bag")
 
     page.locator(".bo-more summary").click()
