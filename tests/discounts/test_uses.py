@@ -55,6 +55,19 @@ def test_orders_of_apps_count_but_are_never_refused(api: ApiClient) -> None:
     assert {(use.customer_id, use.email_key) for use in uses} == {(Customer.objects.get().pk, "ada@example.com")}
 
 
+def test_test_orders_use_no_codes(api: ApiClient) -> None:
+    make_code("SUMMER", make_rule(usage_limit=1))
+    line = {"title": "Mug", "price": "20.00", "quantity": 1}
+    codes = [{"code": "SUMMER", "amount": "1.00", "type": "fixed_amount"}]
+
+    for is_test in (True, False):
+        body = {"line_items": [line], "discount_codes": codes, "test": is_test}
+        assert api.post("orders.json", {"order": body}).status_code == 201
+
+    assert get_counts() == {"SUMMER": 1}
+    assert [use.order.test for use in DiscountUse.objects.all() if use.order] == [False]
+
+
 def test_an_application_without_a_code_of_the_order_counts_once() -> None:
     make_code("SUMMER")
     application = {"type": "discount_code", "code": "Summer", "value": "1.00", "value_type": "fixed_amount"}

@@ -166,13 +166,24 @@ def test_a_customer_without_an_account_is_found_by_email() -> None:
     assert draft.customer_id == draft.order.customer_id == customer.pk
 
 
+def test_a_discount_for_selected_customers_applies_to_their_email_address() -> None:
+    customer = make_customer(email="ada@example.com")
+    make_code("VIP", make_rule("-50", customer_selection="prerequisite", prerequisite_customer_ids=[customer.pk]))
+
+    draft = complete(make_draft_order(email="ADA@example.com", discount_codes=["VIP", "vip"]))
+
+    assert draft.order is not None
+    assert (draft.order.customer, draft.discount_codes) == (customer, ["VIP"])
+    assert draft.order.total_discounts == draft.order.total_price == Decimal("20.00")
+
+
 def test_a_copy_has_the_prices_of_the_draft_order(shop: Shop) -> None:
     variant = make_variant(shop)
     lines = [{"variant_id": variant.pk, "price": Decimal("7.00"), "applied_discount": {"value": "1"}}]
     shipping = {"title": "Post", "price": Decimal("5.00")}
     draft = complete(make_draft_order(lines, shipping_line=shipping, tags="a"))
 
-    copy = duplicate_draft_order(draft, **ACTOR)
+    copy, _reasons = duplicate_draft_order(draft, **ACTOR)
 
     assert (copy.name, copy.status, copy.order_id, copy.tags) == ("#D2", "open", None, "a")
     assert copy.total_price == draft.total_price == Decimal("11.00")

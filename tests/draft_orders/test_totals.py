@@ -11,7 +11,7 @@ from apps.catalog.models import Variant
 from apps.core.money import get_minor_unit
 from apps.core.tenancy.models import Shop
 from apps.core.types import Attrs
-from apps.draft_orders.domain.draft_orders import get_lines
+from apps.draft_orders.domain.edits import get_lines
 from apps.draft_orders.models import DraftOrder
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines
 from apps.orders.models import LineItem, Order, ShippingLine

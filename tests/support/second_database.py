@@ -37,7 +37,8 @@ PATHS_BY_REASON = {
     "dump, restore and move rows with the tools of each database": "backups",
     "leases and claims": """
         bulk_edits/test_bulk_edits.py jobs orders/test_export_parts.py orders/test_import_kills.py
-        refunds/test_kills.py webhooks/engine/test_claims.py webhooks/test_copies.py webhooks/test_delivery.py
+        refunds/test_kills.py store_imports/test_panel.py
+        webhooks/engine/test_claims.py webhooks/test_copies.py webhooks/test_delivery.py
         webhooks/engine/test_rate_limits.py webhooks/test_queues.py webhooks/test_update_events.py
     """,
     "counters and positions": "catalog/test_collections.py",
@@ -110,6 +111,7 @@ PATHS_BY_REASON = {
         panel/test_content_files.py
         store_imports/test_import_store.py::test_an_import_killed_at_any_request_loses_and_doubles_nothing
         store_imports/test_import_store.py::test_a_failure_while_a_page_is_saved_saves_nothing_of_the_page
+        store_imports/test_orders.py
     """,
     "outages, locks, kills and restarts of the database": "faults",
     "aggregates and counters": """

@@ -26,7 +26,7 @@ from apps.discounts.domain.allocation import (
     choose_bundle_units,
     choose_cheapest_units,
 )
-from apps.discounts.domain.terms import CodeTerms, load_terms, normalize_code
+from apps.discounts.domain.terms import CodeTerms, get_unique_codes, load_terms
 from apps.discounts.models import PriceRule
 
 
@@ -106,10 +106,7 @@ def calculate_discounts(cart: Cart, codes: Sequence[str], *, at: datetime) -> Ca
     """Return the discounts of the codes on a cart. Codes that do not apply are refused with a reason."""
     lines = _Rows([_build_row(line.quantity, line.price * line.quantity, line.discount) for line in cart.lines])
     shipping = _Rows([_build_row(1, line.price, line.discount) for line in cart.shipping])
-    codes_by_key: dict[str, str] = {}
-    for code in codes:
-        if code.strip():
-            codes_by_key.setdefault(normalize_code(code), code)
+    codes_by_key = get_unique_codes(codes)
     product_ids = _find_product_ids(cart) if codes_by_key else []
     terms_by_key = load_terms(codes, (pk for pk in product_ids if pk is not None)) if codes_by_key else {}
     applications: list[Attrs] = []

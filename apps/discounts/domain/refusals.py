@@ -58,10 +58,15 @@ def find_refusal(terms: CodeTerms, customer: Customer | None, email: str, at: da
         return EXPIRED
     if rule.usage_limit is not None and terms.code.usage_count >= rule.usage_limit:
         return USED_UP
-    if rule.customer_selection == PriceRule.CustomerSelection.PREREQUISITE and (
-        customer is None or customer.pk not in terms.customer_ids
-    ):
+    if rule.customer_selection == PriceRule.CustomerSelection.PREREQUISITE and not _is_selected(terms, customer, email):
         return OTHER_CUSTOMERS
     if rule.once_per_customer and is_used_by_customer(rule, build_use_condition(customer, email)):
         return ALREADY_USED
     return None
+
+
+def _is_selected(terms: CodeTerms, customer: Customer | None, email: str) -> bool:
+    """Return True if the rule selects the customer or, without one, the customer who has the email address."""
+    if customer is not None or not email:
+        return customer is not None and customer.pk in terms.customer_ids
+    return Customer.objects.filter(email_key=build_email_key(email), pk__in=terms.customer_ids).exists()

@@ -9,6 +9,8 @@ from apps.core.db.case_folding import casefold_text
 from apps.discounts.models import DiscountCode, PriceRule, PriceRuleItem
 
 _Role = PriceRuleItem.Role
+# The largest number of parts between commas in which ``split_codes`` recognizes a code.
+_MOST_PARTS = 6
 
 
 @dataclass(slots=True)
@@ -40,6 +42,30 @@ class CodeTerms:
 def normalize_code(code: str) -> str:
     """Return the key by which codes are compared: without surrounding spaces and regardless of case."""
     return casefold_text(code.strip())
+
+
+def get_unique_codes(codes: Iterable[str]) -> dict[str, str]:
+    """Return the codes that are not blank by normalized code. The first of several spellings counts."""
+    unique: dict[str, str] = {}
+    for code in codes:
+        if text := code.strip():
+            unique.setdefault(normalize_code(text), text)
+    return unique
+
+
+def split_codes(text: str, known: Iterable[str] = ()) -> list[str]:
+    """Split a text at its commas, but not inside codes of the shop and ``known`` codes, which may have commas."""
+    parts = text.split(",")
+    ends = {i: range(min(i + _MOST_PARTS, len(parts)), i + 1, -1) for i in range(len(parts))}
+    candidates = [",".join(parts[i:end]) for i in ends for end in ends[i]]
+    codes = {normalize_code(code) for code in known} | (find_codes(candidates).keys() if candidates else set())
+    found: list[str] = []
+    i = 0
+    while i < len(parts):
+        end = next((end for end in ends[i] if normalize_code(",".join(parts[i:end])) in codes), i + 1)
+        found.append(",".join(parts[i:end]).strip())
+        i = end
+    return found
 
 
 def find_codes(codes: Iterable[str]) -> dict[str, DiscountCode]:

@@ -26,7 +26,8 @@ RuleWithUsage: TypeAlias = "WithAnnotations[PriceRule, _Usage]"
 def load_usage(rules: Sequence[PriceRule]) -> None:
     """Set the first code, the numbers of codes and uses, the amount given, and whether all codes are used up.
 
-    The amount is in the shop currency. It excludes orders in other currencies, and canceled and deleted orders.
+    The amount is in the shop currency. It excludes orders in other currencies, and test, canceled and deleted
+    orders.
     """
     usage = {row.pop("pk"): row for row in _annotate_usage([rule.pk for rule in rules])}
     for rule in rules:
@@ -46,6 +47,7 @@ def _annotate_usage(ids: Sequence[int]) -> QuerySet[PriceRule, dict[str, Any]]:
         code__rule=OuterRef("pk"),
         order__isnull=False,
         order__cancelled_at=None,
+        order__test=False,
         order__currency=get_current_shop().currency,
     )
     rules = PriceRule.objects.filter(pk__in=ids).annotate(

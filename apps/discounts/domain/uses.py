@@ -71,10 +71,11 @@ def record_uses(order: Order, codes: Sequence[str], *, enforce: bool, at: dateti
 def record_uses_of_new_orders(orders: Sequence[Order], *, batch: StatementBatch, actor: str, at: datetime) -> None:
     """Record the uses of the codes that new orders name. These orders are never refused.
 
-    The statements run immediately, before the events of the orders, as the lock order requires.
+    Test orders use no codes. The statements run immediately, before the events of the orders, as the lock order
+    requires.
     """
     for order in orders:
-        if codes := get_codes_of_order(order):
+        if not order.test and (codes := get_codes_of_order(order)):
             record_uses(order, codes, enforce=False, at=at)
 
 

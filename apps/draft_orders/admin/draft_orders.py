@@ -3,7 +3,6 @@
 from typing import cast
 
 from django.contrib import admin, messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -11,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.core.admin.forms.error_display import add_domain_errors, format_errors
+from apps.core.admin.forms.error_display import add_domain_errors, as_sentence, format_errors
 from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
@@ -37,6 +36,7 @@ from apps.draft_orders.admin.order_form.saving import SAVE, SEND, STEPS, DraftCh
 from apps.draft_orders.admin.order_form.state import PageState
 from apps.draft_orders.domain import draft_orders, invoices
 from apps.draft_orders.domain.draft_orders import DraftOrderCompleted
+from apps.draft_orders.domain.edits import get_lines
 from apps.draft_orders.models import DraftOrder
 from apps.orders.models import Order
 from apps.shops.domain.address_formats import format_address
@@ -103,7 +103,7 @@ class DraftOrderAdmin(DraftOrderList):
 
     def _edit(self, request: HttpRequest, draft: DraftOrder | None) -> HttpResponse:
         if request.method != "POST":
-            data = get_stored_data(draft, draft_orders.get_lines(draft)) if draft else get_empty_data()
+            data = get_stored_data(draft, get_lines(draft)) if draft else get_empty_data()
             state = self._build_state(request, data, draft)
             customer_id = parse_form_id(request.GET.get("customer", ""))
             if draft is None and customer_id and state.customers.may_view:
@@ -197,7 +197,7 @@ class DraftOrderAdmin(DraftOrderList):
 
     def _show(self, request: HttpRequest, draft: DraftOrder) -> HttpResponse:
         context = self._get_draft_context(request, draft) | {
-            "lines": describe_lines(draft, draft_orders.get_lines(draft)),
+            "lines": describe_lines(draft, get_lines(draft)),
             "totals": describe_totals(draft),
             "facts": describe_facts(draft),
         }
@@ -244,16 +244,16 @@ class DraftOrderAdmin(DraftOrderList):
     @row_view("duplicate/", ADD, post_only=True, keyed=True)
     def duplicate_view(self, request: HttpRequest, draft: DraftOrder) -> HttpResponse:
         """Create a copy, without the customer if the form asks for another customer."""
-        by = self.event_kwargs(request)
         try:
-            with transaction.atomic():
-                copy = draft_orders.duplicate_draft_order(draft, **by)
-                if "for_another" in request.POST:
-                    blank = {"customer_id": None, "email": "", "shipping_address": None, "billing_address": None}
-                    copy = draft_orders.update_draft_order(copy, blank, **by)
+            copy, reasons = draft_orders.duplicate_draft_order(
+                draft, for_another_customer="for_another" in request.POST, **self.event_kwargs(request)
+            )
         except DomainError as error:
             self.message_user(request, format_errors(error), messages.ERROR)
             return HttpResponseRedirect(self.url("change", draft.pk))
+        for reason in reasons:
+            text = _("A discount code was left out. {reason}").format(reason=as_sentence(reason))
+            self.message_user(request, text, messages.WARNING)
         return self._open_copy(request, copy, _("{name} was duplicated. You are now editing the copy."), str(draft))
 
     @extra_view("from/<int:order_id>/", "orders.view_order", name="from_order", keyed=True)

@@ -10,6 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import Message
 from apps.core.money import ZERO, format_decimal, format_plain, round_money, split_amount
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, ReadOnlyAttrs
@@ -45,6 +46,15 @@ class DraftOrderRefused(DomainError):
     """Raised when the values of a draft order are invalid."""
 
 
+class CodesRefused(DraftOrderRefused):
+    """Raised when discount codes of a draft order do not apply."""
+
+    def __init__(self, refused: Mapping[str, Message]) -> None:
+        reasons = [CODE_REFUSED(code=code, reason=[reason]) for code, reason in refused.items()]
+        super().__init__({"discount_codes": reasons})
+        self.codes = set(refused)
+
+
 def calculate_draft(draft: DraftOrder, lines: Sequence[DraftOrderLine], *, at: datetime) -> None:
     """Set the calculated columns of a draft order and of its lines, without saving them.
 
@@ -52,6 +62,7 @@ def calculate_draft(draft: DraftOrder, lines: Sequence[DraftOrderLine], *, at: d
 
     Raises:
         DraftOrderRefused: Values are invalid, or amounts are too large.
+        CodesRefused: Discount codes do not apply.
     """
     draft.customer_tax_exempt = draft.customer is not None and draft.customer.tax_exempt
     _set_discounts(draft, lines)
@@ -200,8 +211,7 @@ def _apply_codes(draft: DraftOrder, lines: Sequence[DraftOrderLine], *, at: date
     )
     found = calculate_discounts(cart, draft.discount_codes, at=at)
     if found.refused:
-        reasons = [CODE_REFUSED(code=code, reason=[reason]) for code, reason in found.refused.items()]
-        raise DraftOrderRefused({"discount_codes": reasons})
+        raise CodesRefused(found.refused)
     offset = len(draft.discount_applications)
     draft.discount_applications = [*draft.discount_applications, *found.applications]
     for line, allocations in zip(lines, found.line_allocations, strict=True):

@@ -16,9 +16,9 @@ from apps.draft_orders.domain.draft_orders import (
     ALREADY_COMPLETED,
     UPDATED,
     DraftOrderCompleted,
-    get_lines,
     lock_draft_order,
 )
+from apps.draft_orders.domain.edits import get_lines
 from apps.draft_orders.models import DraftOrder
 from apps.metafields.domain.write import MetafieldInput
 from apps.metafields.models import Metafield

@@ -10,34 +10,25 @@ from decimal import Decimal
 from django.db import transaction
 
 from apps.core.db.row_locks import get_for_update
-from apps.core.events.recording import apply_changes, record_event
+from apps.core.events.recording import record_event
 from apps.core.events.redaction import clear_copies
 from apps.core.exceptions import TransitionRefused
 from apps.core.i18n.messages import define_text
 from apps.core.models import delete_rows, get_column_values
+from apps.core.tenancy.currency_conversion import find_presentment
 from apps.core.tenancy.models import App
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.draft_orders.domain import numbering
-from apps.draft_orders.domain.calculation import (
-    CALCULATED_COLUMNS,
-    LINE_COLUMNS,
-    DraftOrderRefused,
-    calculate_draft,
-)
-from apps.draft_orders.domain.inputs import build_draft_lines, get_columns
+from apps.draft_orders.domain.calculation import CALCULATED_COLUMNS, LINE_COLUMNS, CodesRefused, DraftOrderRefused
+from apps.draft_orders.domain.edits import DraftEdit, build_new_draft, edit_draft, get_lines
 from apps.draft_orders.models import DraftOrder, DraftOrderLine
 from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines
-from apps.orders.models import Order
+from apps.orders.models import LineItem, Order
 
 CREATED, UPDATED, DELETED = "draft_orders/create", "draft_orders/update", "draft_orders/delete"
-# The columns that amounts depend on. A change of another column leaves prices, taxes and discounts as they are.
-_PRICED_COLUMNS = {
-    *("customer_id", "email", "shipping_address", "billing_address", "tax_exempt", "applied_discount"),
-    *("shipping_line", "discount_codes", "presentment_currency", "exchange_rate"),
-}
 _COPIED_COLUMNS = ("customer_id", "email", "billing_address", "shipping_address", "note", "note_attributes", "tags")
 ALREADY_COMPLETED = define_text("draft_orders.already_completed", "The draft order is already completed")
 _COMPLETED = define_text("draft_orders.completed", "The draft order is completed, so it cannot be changed")
@@ -55,10 +46,6 @@ def lock_draft_order(draft: DraftOrder) -> DraftOrder:
     A draft order is locked before its customer, the counter of orders, stock and products.
     """
     return get_for_update(DraftOrder, draft.pk)
-
-
-def get_lines(draft: DraftOrder) -> list[DraftOrderLine]:
-    return list(DraftOrderLine.objects.filter(draft_order=draft).order_by("position", "pk"))
 
 
 @transaction.atomic
@@ -84,19 +71,7 @@ def create_draft_order(
         DraftOrderRefused: Values are invalid.
         CurrencyChanged: The shop currency has just changed.
     """
-    shop = get_current_shop()
-    draft = DraftOrder(
-        shop=shop,
-        currency=shop.currency,
-        presentment_currency=shop.currency,
-        taxes_included=shop.taxes_included,
-        app=app,
-        created_at=at,
-    )
-    apply_changes(draft, get_columns(draft, attrs))
-    # The ids are those of another draft order, for example if a client sends a copy of one.
-    rows = build_draft_lines(draft, [{**row, "id": None} for row in lines])
-    calculate_draft(draft, rows, at=at)
+    draft, rows = build_new_draft(attrs, lines, at=at, app=app)
     numbering.assign_number(draft)
     draft.save(force_insert=True)
     DraftOrderLine.objects.bulk_create(rows)
@@ -126,28 +101,23 @@ def update_draft_order(
     draft = lock_draft_order(draft)
     if draft.is_completed:
         raise DraftOrderCompleted(_COMPLETED)
-    changes = apply_changes(draft, get_columns(draft, attrs), personal=DraftOrder.personal_fields)
-    before = get_lines(draft)
-    stored = {line.pk: get_column_values(line) for line in before}
-    rows = before if lines is None else build_draft_lines(draft, lines, before)
-    has_new_lines = [get_column_values(line) for line in rows] != list(stored.values())
-    if has_new_lines or changes.keys() & _PRICED_COLUMNS:
-        calculate_draft(draft, rows, at=at)
-    if not metafields.set_metafields(draft, metafield_inputs, actor=actor, at=at) and not changes and not has_new_lines:
+    edit = edit_draft(draft, attrs, lines, at=at)
+    has_new_metafields = metafields.set_metafields(draft, metafield_inputs, actor=actor, at=at)
+    if not (edit.changes or edit.has_new_lines or has_new_metafields):
         return draft
-    _save_lines(rows, stored, before)
-    draft.save(update_fields={*changes, *CALCULATED_COLUMNS})
-    record_event(UPDATED, draft, actor=actor, at=at, changes=changes)
+    _save_lines(edit)
+    draft.save(update_fields={*edit.changes, *CALCULATED_COLUMNS})
+    record_event(UPDATED, draft, actor=actor, at=at, changes=edit.changes)
     return draft
 
 
-def _save_lines(rows: Sequence[DraftOrderLine], stored: dict[int, Attrs], before: Sequence[DraftOrderLine]) -> None:
-    kept = {line.pk for line in rows}
-    delete_rows([line for line in before if line.pk not in kept])
-    changed = [line for line in rows if line.pk in stored and get_column_values(line) != stored[line.pk]]
-    for line in changed:
-        line.save()
-    DraftOrderLine.objects.bulk_create([line for line in rows if line.pk not in stored])
+def _save_lines(edit: DraftEdit) -> None:
+    kept, stored = {line.pk for line in edit.lines}, edit.stored_values
+    delete_rows([line for line in edit.before if line.pk not in kept])
+    for line in edit.lines:
+        if line.pk in stored and get_column_values(line) != stored[line.pk]:
+            line.save()
+    DraftOrderLine.objects.bulk_create([line for line in edit.lines if line.pk not in stored])
 
 
 @transaction.atomic
@@ -161,19 +131,43 @@ def delete_draft_order(draft: DraftOrder, *, actor: str, at: datetime) -> None:
     draft.delete()
 
 
-def duplicate_draft_order(draft: DraftOrder, *, actor: str, at: datetime, app: App | None = None) -> DraftOrder:
-    """Create an open copy of a draft order with the same prices, and with current taxes and exchange rates."""
+def duplicate_draft_order(
+    draft: DraftOrder, *, actor: str, at: datetime, app: App | None = None, for_another_customer: bool = False
+) -> tuple[DraftOrder, Sequence[str]]:
+    """Create an open copy of a draft order with the same prices, and with current taxes and exchange rates.
+
+    With ``for_another_customer``, the copy has no customer, email or addresses. Discount codes that do not apply now
+    are left out. Return the copy, and the reasons for which codes were left out.
+    """
     names = (*_COPIED_COLUMNS, "tax_exempt", "applied_discount", "discount_codes", "presentment_currency")
     attrs = {name: getattr(draft, name) for name in names}
+    if for_another_customer:
+        attrs |= {"customer_id": None, "email": "", "shipping_address": None, "billing_address": None}
     attrs["shipping_line"] = _parse_price(draft.shipping_line)
     lines = [{name: getattr(line, name) for name in (*LINE_COLUMNS, "applied_discount")} for line in get_lines(draft)]
+    reasons: list[str] = []
+    while True:
+        try:
+            return _create_copy(attrs, lines, actor=actor, at=at, app=app), reasons
+        except CodesRefused as error:
+            reasons += error.errors["discount_codes"]
+            attrs["discount_codes"] = [code for code in attrs["discount_codes"] if code not in error.codes]
+
+
+def _create_copy(attrs: Attrs, lines: Sequence[Attrs], *, actor: str, at: datetime, app: App | None) -> DraftOrder:
+    """Create a copy in the shop currency if the shop no longer sells in the presentment currency."""
+    shop = get_current_shop()
+    presentment = find_presentment(shop, attrs["presentment_currency"])
+    if presentment is None or not presentment.rate:
+        attrs = {**attrs, "presentment_currency": shop.currency}
     return create_draft_order(attrs, lines, actor=actor, at=at, app=app)
 
 
 def duplicate_order_as_draft(order: Order, *, actor: str, at: datetime, app: App | None = None) -> DraftOrder:
     """Create a draft order with the items, customer, addresses and shipping of an order, at current catalog prices.
 
-    Custom items, and items without a variant since it was deleted, keep their price. Discounts are not copied.
+    Custom items, and items without a variant since it was deleted, keep their price. Discounts are not copied, and
+    neither are items that were removed by an edit.
 
     Raises:
         DraftOrderRefused: The order is in another currency than the shop.
@@ -186,9 +180,16 @@ def duplicate_order_as_draft(order: Order, *, actor: str, at: datetime, app: App
     attrs["shipping_line"] = {"title": shipping.title, "price": shipping.price} if shipping else None
     lines = [
         {name: getattr(line, name) for name in LINE_COLUMNS if name != "price" or line.variant_id is None}
+        | {"quantity": quantity}
         for line in get_line_items(order)
+        if (quantity := _get_ordered_quantity(order, line))
     ]
-    return create_draft_order(attrs, lines, actor=actor, at=at, app=app)
+    return _create_copy(attrs, lines, actor=actor, at=at, app=app)
+
+
+def _get_ordered_quantity(order: Order, line: LineItem) -> int:
+    """Return the quantity without items that were removed by an edit. Canceling an order removes all items."""
+    return line.quantity if order.cancelled_at else line.current_quantity + line.refunded_quantity
 
 
 def _parse_price(shipping_line: ReadOnlyAttrs | None) -> Attrs | None:

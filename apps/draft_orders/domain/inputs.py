@@ -11,6 +11,7 @@ from apps.core.types import Attrs, Errors, ReadOnlyAttrs
 from apps.customers.domain.addresses import COLUMNS
 from apps.customers.domain.lookup import raise_if_being_erased
 from apps.customers.models import Customer
+from apps.discounts.domain.terms import get_unique_codes
 from apps.draft_orders.domain.calculation import (
     FIXED_AMOUNT,
     LINE_COLUMNS,
@@ -28,8 +29,11 @@ _ORDER_COLUMNS = ("email", "billing_address", "shipping_address", "note", "note_
 _CUSTOM_COLUMNS = ("title", "sku", "vendor", "grams", "requires_shipping", "taxable")
 
 
-def get_columns(draft: DraftOrder, attrs: ReadOnlyAttrs) -> Attrs:
-    """Return the validated columns in ``attrs`` (see ``draft_orders.create_draft_order``), and lock a new customer."""
+def get_columns(draft: DraftOrder, attrs: ReadOnlyAttrs, *, locked: bool) -> Attrs:
+    """Return the validated columns in ``attrs`` (see ``draft_orders.create_draft_order``).
+
+    If ``locked`` is true, lock a new customer.
+    """
     columns, errors = clean_order_values({name: attrs[name] for name in _ORDER_COLUMNS if name in attrs})
     for name in ("billing_address", "shipping_address"):
         if columns.get(name):
@@ -44,7 +48,7 @@ def get_columns(draft: DraftOrder, attrs: ReadOnlyAttrs) -> Attrs:
         raise DraftOrderRefused(errors)
     columns |= priced
     if "customer_id" in attrs or attrs.get("use_customer_default_address"):
-        columns |= _get_customer_columns(draft, attrs, columns)
+        columns |= _get_customer_columns(draft, attrs, columns, locked=locked)
     return columns
 
 
@@ -61,8 +65,7 @@ def _clean_priced_columns(draft: DraftOrder, attrs: ReadOnlyAttrs) -> tuple[Attr
         columns["shipping_line"] = _keep_calculated(shipping, draft.shipping_line, "tax_lines", "discount_allocations")
         errors |= _prefix("shipping_line", found)
     if attrs.get("discount_codes") is not None:
-        codes = (code.strip() for code in attrs["discount_codes"])
-        columns["discount_codes"] = list(dict.fromkeys(code for code in codes if code))
+        columns["discount_codes"] = list(get_unique_codes(attrs["discount_codes"]).values())
     if attrs.get("presentment_currency"):
         currencies, found = _clean_currency(draft, attrs["presentment_currency"])
         columns |= currencies
@@ -74,10 +77,10 @@ def _prefix(name: str, errors: Errors) -> Errors:
     return {f"{name}.{member}": messages for member, messages in errors.items()}
 
 
-def _get_customer_columns(draft: DraftOrder, attrs: ReadOnlyAttrs, columns: ReadOnlyAttrs) -> Attrs:
+def _get_customer_columns(draft: DraftOrder, attrs: ReadOnlyAttrs, columns: ReadOnlyAttrs, *, locked: bool) -> Attrs:
     """Return the columns of a customer: the id, a missing email, and the default address if it is requested."""
     customer_id = attrs.get("customer_id", draft.customer_id)
-    customer = lock_order_customer(customer_id)
+    customer = lock_order_customer(customer_id) if locked else Customer.objects.filter(pk=customer_id).first()
     if customer is None and customer_id is not None:
         raise DraftOrderRefused(INVALID, field="customer.id")
     if customer is not None and customer.pk != draft.customer_id:

@@ -15,7 +15,8 @@ from apps.core.jobs.queue import enqueue
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.draft_orders.domain.calculation import build_draft
-from apps.draft_orders.domain.draft_orders import UPDATED, DraftOrderCompleted, get_lines, lock_draft_order
+from apps.draft_orders.domain.draft_orders import UPDATED, DraftOrderCompleted, lock_draft_order
+from apps.draft_orders.domain.edits import get_lines
 from apps.draft_orders.domain.invoice_links import get_invoice_url
 from apps.draft_orders.models import DraftOrder, DraftOrderInvoice
 from apps.orders.domain.pricing.presentment import get_presentment_lines

@@ -32,12 +32,14 @@ def as_sentence(text: str) -> str:
     """Translate a message, capitalize the first letter and add a period.
 
     A translation that already ends with punctuation is a complete sentence. It is returned unchanged, because its first
-    word may be a lowercase name. A URL at the beginning is not capitalized either.
+    word may be a lowercase name. A URL or a discount code at the beginning is not capitalized either.
     """
+    code = text.params.get("code") if isinstance(text, Message) else None
+    unchanged = (*_URL_STARTS, code) if isinstance(code, str) else _URL_STARTS
     text = translate(text if isinstance(text, Message) else text.strip())
     if not text or text.endswith(_ENDS):
         return text
-    return f"{text}." if text.startswith(_URL_STARTS) else f"{text[0].upper()}{text[1:]}."
+    return f"{text}." if text.startswith(unchanged) else f"{text[0].upper()}{text[1:]}."
 
 
 def explain_field_errors(field: str | None, messages: Iterable[str]) -> list[str]:

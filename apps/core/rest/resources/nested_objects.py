@@ -6,7 +6,7 @@ from typing import Any, Unpack
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from apps.core.i18n.error_messages import BAD_REQUEST, BLANK, INVALID
+from apps.core.i18n.error_messages import BAD_REQUEST, BLANK, INVALID, too_many
 from apps.core.rest.exceptions import BadRequest, Unprocessable
 from apps.core.rest.resources.fields import ApiField, FieldOptions, InvalidValue, Render, check_value
 from apps.core.rest.resources.serializers import flatten_errors
@@ -42,16 +42,22 @@ def validate_members(fields: Mapping[str, ApiField], data: object) -> Attrs:
     return values
 
 
+def check_list(data: object, most: int) -> list[Any]:
+    if not isinstance(data, list):
+        raise InvalidValue([INVALID])
+    if len(data) > most:
+        raise InvalidValue([too_many("entries", most)])
+    return data
+
+
 def check_objects(data: object, most: int, check: Callable[[RequestData], tuple[Attrs, Errors]]) -> list[Attrs]:
     """Validate a list of at most ``most`` objects. ``check`` returns the attributes and errors of one object.
 
     The messages of a ``ValidationError`` are keyed by index, then by name: ``{index: {name: [messages]}}``.
     """
-    if not isinstance(data, list) or len(data) > most:
-        raise InvalidValue([INVALID])
     objects: list[Attrs] = []
     errors: dict[str, Errors | list[str]] = {}
-    for index, item in enumerate(data):
+    for index, item in enumerate(check_list(data, most)):
         attrs, item_errors = check(item) if isinstance(item, dict) else ({}, None)
         objects.append(attrs)
         if item_errors is None or item_errors:
@@ -126,11 +132,9 @@ class ValueListField(ApiField):
         self.max_items = most
 
     def to_internal_value(self, data: object) -> list[object]:
-        if not isinstance(data, list) or len(data) > self.max_items:
-            self.fail("invalid")
         values: list[object] = []
         errors: dict[str, Any] = {}
-        for index, value in enumerate(data):
+        for index, value in enumerate(check_list(data, self.max_items)):
             try:
                 values.append(self.item.run_validation(value))
             except serializers.ValidationError as error:

@@ -39,14 +39,14 @@ class DraftForm(CustomerForm, ShippingForm, DiscountForm):
 
     @property
     def values(self) -> Attrs:
-        """Return the values in the format of the service."""
+        """Return the values in the format of the service, except for the codes, which are one text."""
         data = self.cleaned_data
         names = ("email", "shipping_address", "billing_address", "note", "tags", "tax_exempt")
         return {
             **{name: data[name] for name in names},
             "customer_id": data["customer"],
             "applied_discount": self.applied_discount,
-            "discount_codes": data["discount_codes"].split(","),
+            "discount_codes": data["discount_codes"],
             "shipping_line": self.shipping_line,
         }
 

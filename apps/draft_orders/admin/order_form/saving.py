@@ -5,14 +5,12 @@ from django.db import transaction
 from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT
 from apps.core.admin.staff_request import EventKwargs
 from apps.core.exceptions import DomainError
-from apps.core.tenancy.scope import get_current_shop
 from apps.draft_orders.admin.order_form.gift_card import GiftCardEntry
 from apps.draft_orders.admin.order_form.state import PageState
 from apps.draft_orders.domain.completion import complete_draft_order
 from apps.draft_orders.domain.draft_orders import create_draft_order, lock_draft_order, update_draft_order
 from apps.draft_orders.models import DraftOrder
 from apps.orders.domain.create.customers import get_or_create_customer
-from apps.orders.models import Order
 
 SAVE, SEND, PAID, PENDING = "save", "send", "paid", "pending"
 STEPS = (SAVE, SEND, PAID, PENDING)
@@ -38,10 +36,8 @@ def save_form(state: PageState, card: GiftCardEntry, step: str, by: EventKwargs)
         draft = lock_draft_order(state.draft)
         if draft.version != state.form.cleaned_data["seen_version"]:
             raise DraftChanged(str(EDIT_CONFLICT))
-    if contact := state.form.new_customer:
-        names = ("email", "shipping_address", "billing_address")
-        order = Order(shop=get_current_shop(), **{name: values[name] for name in names})
-        customer = get_or_create_customer(order, contact, **by)
+    if contact := state.new_customer:
+        customer = get_or_create_customer(state.build_contact_order(), contact, **by)
         values["customer_id"] = customer.pk if customer else None
     lines = state.get_line_values(state.lines)
     draft = update_draft_order(draft, values, lines, **by) if draft else create_draft_order(values, lines, **by)

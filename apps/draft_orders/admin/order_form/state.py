@@ -13,14 +13,17 @@ from django.utils.translation import gettext as _
 
 from apps.core.admin.forms.error_display import as_sentence, explain_field_errors, format_field_error
 from apps.core.exceptions import DomainError
+from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, ReadOnlyAttrs
+from apps.discounts.domain.terms import split_codes
 from apps.draft_orders.admin.order_form.base import Steps, parse_form_id
 from apps.draft_orders.admin.order_form.customer import CustomerSteps
 from apps.draft_orders.admin.order_form.form import DraftForm
 from apps.draft_orders.admin.order_form.items import ItemSteps, LineForm
-from apps.draft_orders.domain.draft_orders import get_lines
-from apps.draft_orders.domain.preview import preview_draft_order
+from apps.draft_orders.domain.edits import get_lines, preview_draft_order
 from apps.draft_orders.models import DraftOrder, DraftOrderLine
+from apps.orders.domain.create.customers import find_order_customer
+from apps.orders.models import Order
 
 
 class PageState:
@@ -98,10 +101,37 @@ class PageState:
     def values(self) -> Attrs:
         """Return the values without the lines in the format of the service."""
         values = self.form.values
+        values["discount_codes"] = split_codes(
+            values["discount_codes"], self.draft.discount_codes if self.draft else ()
+        )
         if self.draft:
             _keep_hidden_value(values["applied_discount"], self.draft.applied_discount, "description")
             _keep_hidden_value(values["shipping_line"], self.draft.shipping_line, "handle")
         return values
+
+    @property
+    def new_customer(self) -> Attrs | None:
+        """Return the contact details for which saving finds or creates a customer, or None.
+
+        A stored draft order with only an email address is not calculated again for the customer who has the address,
+        because the customer may already have the invoice. The completed order gets this customer.
+        """
+        contact = self.form.new_customer
+        if self.draft and self.draft.customer_id is None and contact == {"email": self.draft.email}:
+            return None
+        return contact
+
+    def build_contact_order(self) -> Order:
+        """Return an unsaved order with the contact details and addresses, for ``get_or_create_customer``."""
+        names = ("email", "shipping_address", "billing_address")
+        return Order(shop=get_current_shop(), **{name: self.form.cleaned_data[name] for name in names})
+
+    def _find_customer_id(self) -> int | None:
+        """Return the id of the customer whom saving would choose, or None for a new customer or none."""
+        customer = self.customers.customer
+        if contact := self.new_customer:
+            customer = find_order_customer(self.build_contact_order(), contact)
+        return customer.pk if customer else None
 
     @cached_property
     def _stored_lines(self) -> dict[int, DraftOrderLine]:
@@ -125,7 +155,8 @@ class PageState:
         if not is_valid or not lines:
             return
         try:
-            self.preview = preview_draft_order(self.draft, self.values, self.get_line_values(lines), at=at)
+            values = {**self.values, "customer_id": self._find_customer_id()}
+            self.preview = preview_draft_order(self.draft, values, self.get_line_values(lines), at=at)
         except DomainError as error:
             self.add_error(error, lines)
         else:

@@ -60,6 +60,12 @@ def _customer_attrs(order: Order, data: ReadOnlyAttrs | None) -> Attrs | None:
     return attrs if attrs.keys() & {"email", "phone", "first_name", "last_name"} else None
 
 
+def find_order_customer(order: Order, contact: ReadOnlyAttrs) -> Customer | None:
+    """Return the existing customer that ``get_or_create_customer`` would return for contact details, not locked."""
+    attrs = _customer_attrs(order, contact)
+    return None if attrs is None else _find_customer(order, attrs, locked=False)
+
+
 class OrderCustomers:
     """The customers of several new orders, found and created in bulk."""
 
@@ -144,8 +150,8 @@ def refresh_customers(orders: Sequence[Order]) -> None:
             order.customer = customers[order.customer.pk]
 
 
-def _find_customer(order: Order, attrs: ReadOnlyAttrs) -> Customer | None:
-    return _single_match(find_all_by_contacts([_keys(order, attrs)])[0])
+def _find_customer(order: Order, attrs: ReadOnlyAttrs, *, locked: bool = True) -> Customer | None:
+    return _single_match(find_all_by_contacts([_keys(order, attrs)], locked=locked)[0])
 
 
 def _single_match(matches: ContactMatch) -> Customer | None:

@@ -26,9 +26,9 @@ from apps.draft_orders.api.serializers import DraftOrderSerializer
 from apps.draft_orders.domain.draft_orders import (
     create_draft_order,
     delete_draft_order,
-    get_lines,
     update_draft_order,
 )
+from apps.draft_orders.domain.edits import get_lines
 from apps.draft_orders.domain.restored import mark_completed, mark_invoice_sent
 from apps.draft_orders.models import DraftOrder, DraftOrderLine
 from apps.imports_exports.resources.cells import convert_api_errors
