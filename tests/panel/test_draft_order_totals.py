@@ -30,6 +30,8 @@ ADD, CHANGE, DUPLICATE, FROM = (
     f"draft_orders_draftorder_{name}" for name in ("add", "change", "duplicate", "from_order")
 )
 LINE = {"title": "Engraving", "price": Decimal("100.00"), "quantity": 1}
+# As apps send it: the form has more fields.
+ADDRESS = {"first_name": "Ada", "last_name": "Byron", "address1": "1 Main Street", "city": "Bonn", "country_code": "DE"}
 FORM_LINE = {"line-0-title": "Engraving", "line-0-price": "100.00", "line-0-quantity": "1", "line-0-taxable": "on"}
 
 
@@ -59,6 +61,10 @@ def change_rule(rule: PriceRule, **values: object) -> None:
     update_price_rule(rule, values, actor="system", at=timezone.now())
 
 
+def add_code() -> None:
+    make_code("X, Y", make_rule("-50"))
+
+
 def send(panel: Panel, opened: Response, **values: object) -> Response:
     data = {name: row[-1] for name, row in get_form(opened.content, "last").data.items()}
     return panel.http.post(opened.request["PATH_INFO"], data | values)
@@ -84,14 +90,23 @@ def use_code(code: str = "TEN") -> Attrs:
         (lambda: {"customer_id": make_customer(email="ada@example.com").pk}, lambda: set_tax("0.20")),
         (lambda: {"email": "new@example.com"}, lambda: set_tax("0.20")),
         (lambda: {"email": make_customer(email="ada@example.com", tax_exempt=True).email}, dict),
+        (lambda: {"shipping_address": ADDRESS}, lambda: set_tax("0.20")),
+        (lambda: {"shipping_address": ADDRESS, "billing_address": ADDRESS}, lambda: set_tax("0.20")),
+        (lambda: {"applied_discount": {"value": "5", "title": " VIP "}}, lambda: set_tax("0.20")),
+        (lambda: {"shipping_line": {"title": " Post ", "price": Decimal(5)}}, lambda: set_tax("0.20")),
+        (lambda: {"discount_codes": [make_code(name, make_rule("-10")).code for name in ("X", "Y")]}, add_code),
+        (lambda: use_code("p0,p1, p2,p3,p4,p5,p6,p7,p8,p9,p10,p11,p12,p13"), lambda: set_tax("0.20")),
     ],
-    ids=["taxes", "expired", "value", "deleted", "customer", "email", "exempt email"],
+    ids=[
+        *("taxes", "expired", "value", "deleted", "customer", "email", "exempt email", "address", "addresses"),
+        *("discount title", "shipping title", "ambiguous codes", "code with commas"),
+    ],
 )
 @pytest.mark.parametrize("step", ["save", "pending"])
 def test_an_unchanged_draft_shows_and_keeps_the_amounts_of_its_invoice(
     panel: Panel, prepare: Callable[[], Attrs], change: Callable[[], object], step: str
 ) -> None:
-    draft = make_draft_order([LINE], **prepare())
+    draft = make_draft_order([LINE, {**LINE, "title": " Gift  wrap ", "price": Decimal(7)}], **prepare())
     invoiced = draft.total_price
     change()
 
@@ -114,6 +129,25 @@ def test_a_changed_draft_shows_the_new_total_before_it_is_saved(panel: Panel, st
 
     assert get_total(page) == "240.00 USD"
     assert {row.total_price for row in (*DraftOrder.objects.all(), *Order.objects.all())} == {Decimal(240)}
+
+
+def test_a_changed_draft_is_calculated_for_the_customer_with_its_email(panel: Panel) -> None:
+    draft = make_draft_order([LINE], email=make_customer(email="ada@example.com", tax_exempt=True).email)
+
+    page = send(panel, panel.get(CHANGE, draft.pk), step="calculate", **{"line-0-quantity": "2"})
+    send(panel, page, step="pending")
+
+    assert draft.total_price == Decimal(110)
+    assert get_total(page) == "200.00 USD"
+    assert Order.objects.get().total_price == Decimal(200)
+
+
+@pytest.mark.parametrize("phone", ["+4930123456", "abc"])
+def test_a_phone_number_that_would_be_lost_is_refused(panel: Panel, phone: str) -> None:
+    page = send(panel, panel.get(ADD), step="pending", **FORM_LINE, phone=phone)
+
+    assert "Customer must have a name or email address." in page.context["state"].errors
+    assert not Order.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -149,7 +183,7 @@ def test_discounts_for_selected_customers_apply_to_their_contact_details(panel: 
     assert other.context["state"].form.errors["discount_codes"] == ["vip: The discount is only for selected customers."]
 
 
-@pytest.mark.parametrize("text", ["2 for 1, mugs", "TEN, 2 FOR 1, mugs", "2 for 1, mugs,ten"])
+@pytest.mark.parametrize("text", ["2 for 1, mugs", "2 for 1,mugs", "TEN, 2 FOR 1, mugs", "2 for 1, mugs,ten"])
 def test_codes_may_have_commas(panel: Panel, text: str) -> None:
     make_code("2 for 1, mugs", make_rule("-10"))
     make_code("TEN", make_rule("-10"))
@@ -195,7 +229,10 @@ def test_a_copy_is_in_the_shop_currency_if_its_currency_was_removed(panel: Panel
 
     panel.forge(DUPLICATE, draft.pk)
 
-    assert DraftOrder.objects.latest("pk").presentment_currency == "USD"
+    copy = DraftOrder.objects.latest("pk")
+    assert copy.presentment_currency == "USD"
+    text = "The copy is in USD, because the shop no longer sells in EUR."
+    assert text in get_messages(panel.get(CHANGE, copy.pk))
 
 
 def test_an_order_is_duplicated_without_items_that_an_edit_removed(panel: Panel) -> None:

@@ -9,8 +9,8 @@ from apps.core.db.case_folding import casefold_text
 from apps.discounts.models import DiscountCode, PriceRule, PriceRuleItem
 
 _Role = PriceRuleItem.Role
-# The largest number of parts between commas in which ``split_codes`` recognizes a code.
-_MOST_PARTS = 6
+# The largest number of parts between commas in which ``split_codes`` recognizes a code of the shop.
+_MOST_PARTS = 12
 
 
 @dataclass(slots=True)
@@ -53,19 +53,33 @@ def get_unique_codes(codes: Iterable[str]) -> dict[str, str]:
     return unique
 
 
-def split_codes(text: str, known: Iterable[str] = ()) -> list[str]:
-    """Split a text at its commas, but not inside codes of the shop and ``known`` codes, which may have commas."""
-    parts = text.split(",")
-    ends = {i: range(min(i + _MOST_PARTS, len(parts)), i + 1, -1) for i in range(len(parts))}
-    candidates = [",".join(parts[i:end]) for i in ends for end in ends[i]]
-    codes = {normalize_code(code) for code in known} | (find_codes(candidates).keys() if candidates else set())
+def split_codes(text: str, known: Sequence[str] = ()) -> list[str]:
+    """Split a text at its commas, except at those inside ``known`` codes and inside codes of the shop."""
+    parts = [part.strip() for part in text.split(",")]
+    known_codes = {_ignore_spaces(code): code for code in known}
+    codes = _find_codes_with_commas(parts) | known_codes
+    most = max((code.count(",") + 1 for code in codes.values()), default=1)
     found: list[str] = []
     i = 0
     while i < len(parts):
-        end = next((end for end in ends[i] if normalize_code(",".join(parts[i:end])) in codes), i + 1)
-        found.append(",".join(parts[i:end]).strip())
-        i = end
+        keys = {_ignore_spaces(",".join(parts[i:end])): end for end in range(min(i + most, len(parts)), i, -1)}
+        # The longest known code, then the longest code of the shop, then the text before the next comma.
+        key = next((key for group in (known_codes, codes) for key in keys if key in group), "")
+        found.append(codes.get(key, parts[i]))
+        i = keys.get(key, i + 1)
     return found
+
+
+def _find_codes_with_commas(parts: Sequence[str]) -> dict[str, str]:
+    """Return the codes of the shop that have commas and consist of neighboring parts."""
+    spans = [parts[i:end] for i in range(len(parts)) for end in range(i + 2, min(i + _MOST_PARTS, len(parts)) + 1)]
+    texts = [separator.join(span) for span in spans for separator in (",", ", ")]
+    return {_ignore_spaces(row.code): row.code for row in find_codes(texts).values()} if texts else {}
+
+
+def _ignore_spaces(code: str) -> str:
+    """Return the normalized code without spaces around its commas."""
+    return ",".join(part.strip() for part in normalize_code(code).split(","))
 
 
 def find_codes(codes: Iterable[str]) -> dict[str, DiscountCode]:

@@ -35,7 +35,7 @@ from apps.draft_orders.admin.order_form.gift_card import GiftCardEntry
 from apps.draft_orders.admin.order_form.saving import SAVE, SEND, STEPS, DraftChanged, save_form
 from apps.draft_orders.admin.order_form.state import PageState
 from apps.draft_orders.domain import draft_orders, invoices
-from apps.draft_orders.domain.draft_orders import DraftOrderCompleted
+from apps.draft_orders.domain.draft_orders import DraftCopy, DraftOrderCompleted
 from apps.draft_orders.domain.edits import get_lines
 from apps.draft_orders.models import DraftOrder
 from apps.orders.models import Order
@@ -245,15 +245,12 @@ class DraftOrderAdmin(DraftOrderList):
     def duplicate_view(self, request: HttpRequest, draft: DraftOrder) -> HttpResponse:
         """Create a copy, without the customer if the form asks for another customer."""
         try:
-            copy, reasons = draft_orders.duplicate_draft_order(
+            copy = draft_orders.duplicate_draft_order(
                 draft, for_another_customer="for_another" in request.POST, **self.event_kwargs(request)
             )
         except DomainError as error:
             self.message_user(request, format_errors(error), messages.ERROR)
             return HttpResponseRedirect(self.url("change", draft.pk))
-        for reason in reasons:
-            text = _("A discount code was left out. {reason}").format(reason=as_sentence(reason))
-            self.message_user(request, text, messages.WARNING)
         return self._open_copy(request, copy, _("{name} was duplicated. You are now editing the copy."), str(draft))
 
     @extra_view("from/<int:order_id>/", "orders.view_order", name="from_order", keyed=True)
@@ -271,6 +268,8 @@ class DraftOrderAdmin(DraftOrderList):
         text = _("Order {name} was duplicated as a draft with current prices.")
         return self._open_copy(request, copy, text, order.name)
 
-    def _open_copy(self, request: HttpRequest, copy: DraftOrder, text: str, name: str) -> HttpResponse:
+    def _open_copy(self, request: HttpRequest, copy: DraftCopy, text: str, name: str) -> HttpResponse:
         self.message_user(request, text.format(name=name), messages.SUCCESS)
-        return HttpResponseRedirect(self.url("change", copy.pk))
+        for note in copy.notes:
+            self.message_user(request, as_sentence(note), messages.WARNING)
+        return HttpResponseRedirect(self.url("change", copy.draft.pk))

@@ -50,9 +50,8 @@ class CodesRefused(DraftOrderRefused):
     """Raised when discount codes of a draft order do not apply."""
 
     def __init__(self, refused: Mapping[str, Message]) -> None:
-        reasons = [CODE_REFUSED(code=code, reason=[reason]) for code, reason in refused.items()]
-        super().__init__({"discount_codes": reasons})
-        self.codes = set(refused)
+        self.reasons = {code: CODE_REFUSED(code=code, reason=[reason]) for code, reason in refused.items()}
+        super().__init__({"discount_codes": list(self.reasons.values())})
 
 
 def calculate_draft(draft: DraftOrder, lines: Sequence[DraftOrderLine], *, at: datetime) -> None:

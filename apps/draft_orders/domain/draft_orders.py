@@ -4,6 +4,7 @@ Each function locks the draft order, and calculates it again whenever a value ch
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
@@ -13,7 +14,7 @@ from apps.core.db.row_locks import get_for_update
 from apps.core.events.recording import record_event
 from apps.core.events.redaction import clear_copies
 from apps.core.exceptions import TransitionRefused
-from apps.core.i18n.messages import define_text
+from apps.core.i18n.messages import Message, define_message, define_text
 from apps.core.models import delete_rows, get_column_values
 from apps.core.tenancy.currency_conversion import find_presentment
 from apps.core.tenancy.models import App
@@ -33,6 +34,10 @@ _COPIED_COLUMNS = ("customer_id", "email", "billing_address", "shipping_address"
 ALREADY_COMPLETED = define_text("draft_orders.already_completed", "The draft order is already completed")
 _COMPLETED = define_text("draft_orders.completed", "The draft order is completed, so it cannot be changed")
 _DELETE_COMPLETED = define_text("draft_orders.delete_completed", "A completed draft order cannot be deleted")
+_CODE_LEFT_OUT = define_message("draft_orders.code_left_out", "A discount code was left out. {reason}")
+_SHOP_CURRENCY = define_message(
+    "draft_orders.shop_currency", "The copy is in {currency}, because the shop no longer sells in {removed}."
+)
 _OTHER_CURRENCY = define_text("draft_orders.other_currency", "is not the shop currency")
 
 
@@ -131,13 +136,21 @@ def delete_draft_order(draft: DraftOrder, *, actor: str, at: datetime) -> None:
     draft.delete()
 
 
+@dataclass(frozen=True, slots=True)
+class DraftCopy:
+    """A new draft order, and notes about how it differs from the original."""
+
+    draft: DraftOrder
+    notes: Sequence[Message]
+
+
 def duplicate_draft_order(
     draft: DraftOrder, *, actor: str, at: datetime, app: App | None = None, for_another_customer: bool = False
-) -> tuple[DraftOrder, Sequence[str]]:
+) -> DraftCopy:
     """Create an open copy of a draft order with the same prices, and with current taxes and exchange rates.
 
     With ``for_another_customer``, the copy has no customer, email or addresses. Discount codes that do not apply now
-    are left out. Return the copy, and the reasons for which codes were left out.
+    are left out.
     """
     names = (*_COPIED_COLUMNS, "tax_exempt", "applied_discount", "discount_codes", "presentment_currency")
     attrs = {name: getattr(draft, name) for name in names}
@@ -145,25 +158,10 @@ def duplicate_draft_order(
         attrs |= {"customer_id": None, "email": "", "shipping_address": None, "billing_address": None}
     attrs["shipping_line"] = _parse_price(draft.shipping_line)
     lines = [{name: getattr(line, name) for name in (*LINE_COLUMNS, "applied_discount")} for line in get_lines(draft)]
-    reasons: list[str] = []
-    while True:
-        try:
-            return _create_copy(attrs, lines, actor=actor, at=at, app=app), reasons
-        except CodesRefused as error:
-            reasons += error.errors["discount_codes"]
-            attrs["discount_codes"] = [code for code in attrs["discount_codes"] if code not in error.codes]
+    return _create_copy(attrs, lines, actor=actor, at=at, app=app)
 
 
-def _create_copy(attrs: Attrs, lines: Sequence[Attrs], *, actor: str, at: datetime, app: App | None) -> DraftOrder:
-    """Create a copy in the shop currency if the shop no longer sells in the presentment currency."""
-    shop = get_current_shop()
-    presentment = find_presentment(shop, attrs["presentment_currency"])
-    if presentment is None or not presentment.rate:
-        attrs = {**attrs, "presentment_currency": shop.currency}
-    return create_draft_order(attrs, lines, actor=actor, at=at, app=app)
-
-
-def duplicate_order_as_draft(order: Order, *, actor: str, at: datetime, app: App | None = None) -> DraftOrder:
+def duplicate_order_as_draft(order: Order, *, actor: str, at: datetime, app: App | None = None) -> DraftCopy:
     """Create a draft order with the items, customer, addresses and shipping of an order, at current catalog prices.
 
     Custom items, and items without a variant since it was deleted, keep their price. Discounts are not copied, and
@@ -187,8 +185,28 @@ def duplicate_order_as_draft(order: Order, *, actor: str, at: datetime, app: App
     return _create_copy(attrs, lines, actor=actor, at=at, app=app)
 
 
+def _create_copy(attrs: Attrs, lines: Sequence[Attrs], *, actor: str, at: datetime, app: App | None) -> DraftCopy:
+    """Create a draft order without the codes and the presentment currency that can no longer be used."""
+    shop, notes, removed = get_current_shop(), list[Message](), attrs["presentment_currency"]
+    presentment = find_presentment(shop, removed)
+    if removed != shop.currency and (presentment is None or not presentment.rate):
+        attrs["presentment_currency"] = shop.currency
+        notes.append(_SHOP_CURRENCY(currency=shop.currency, removed=removed))
+    while True:
+        try:
+            draft = create_draft_order(attrs, lines, actor=actor, at=at, app=app)
+        except CodesRefused as error:
+            notes += [_CODE_LEFT_OUT(reason=[reason]) for reason in error.reasons.values()]
+            attrs["discount_codes"] = [code for code in attrs["discount_codes"] if code not in error.reasons]
+        else:
+            return DraftCopy(draft, notes)
+
+
 def _get_ordered_quantity(order: Order, line: LineItem) -> int:
-    """Return the quantity without items that were removed by an edit. Canceling an order removes all items."""
+    """Return the quantity without items that were removed by an edit.
+
+    Canceling an order removes all items, so it is not known which of them were removed before.
+    """
     return line.quantity if order.cancelled_at else line.current_quantity + line.refunded_quantity
 
 

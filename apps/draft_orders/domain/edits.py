@@ -96,7 +96,7 @@ def edit_draft(
 
 
 def preview_draft_order(
-    draft: DraftOrder | None, attrs: ReadOnlyAttrs, lines: Sequence[ReadOnlyAttrs], *, at: datetime
+    draft: DraftOrder | None, attrs: ReadOnlyAttrs, lines: Sequence[ReadOnlyAttrs] | None, *, at: datetime
 ) -> tuple[DraftOrder, list[DraftOrderLine]]:
     """Return the draft order and the lines that would be saved, without locks or writes.
 
@@ -106,6 +106,6 @@ def preview_draft_order(
         DraftOrderRefused: Values are invalid.
     """
     if draft is None:
-        return build_new_draft(attrs, lines, at=at, locked=False)
+        return build_new_draft(attrs, lines or (), at=at, locked=False)
     preview = copy(draft)
     return preview, edit_draft(preview, attrs, lines, at=at, locked=False).lines

@@ -14,7 +14,7 @@ from apps.core.db.constraint_errors import find_violated_constraint
 from apps.core.db.row_locks import refresh_for_update
 from apps.core.events.recording import EventInput, apply_changes, record_event, record_events
 from apps.core.exceptions import DomainError
-from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST, TAKEN, too_long
+from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST, TAKEN, too_long, too_many
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, Errors
 from apps.metafields.domain import references, types
@@ -123,8 +123,10 @@ def validate_metafields(rows: object, *, prefix: str = "metafields") -> list[Met
     """
     if rows is None or rows == "":
         return []
-    if not isinstance(rows, list) or len(rows) > MAX_PER_BODY:
+    if not isinstance(rows, list):
         raise BadMetafields({prefix: [INVALID]})
+    if len(rows) > MAX_PER_BODY:
+        raise BadMetafields({prefix: [too_many("metafields", MAX_PER_BODY)]})
     drafts = []
     failed: Errors = {}
     with references.batch_references(rows):

@@ -5,6 +5,7 @@ from django.db import transaction
 from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT
 from apps.core.admin.staff_request import EventKwargs
 from apps.core.exceptions import DomainError
+from apps.customers.domain.customers import create_customer
 from apps.draft_orders.admin.order_form.gift_card import GiftCardEntry
 from apps.draft_orders.admin.order_form.state import PageState
 from apps.draft_orders.domain.completion import complete_draft_order
@@ -38,9 +39,10 @@ def save_form(state: PageState, card: GiftCardEntry, step: str, by: EventKwargs)
             raise DraftChanged(str(EDIT_CONFLICT))
     if contact := state.new_customer:
         customer = get_or_create_customer(state.build_contact_order(), contact, **by)
-        values["customer_id"] = customer.pk if customer else None
+        # A draft order has no place for a phone number alone, which cannot create a customer, so this is an error.
+        values["customer_id"] = (customer or create_customer(contact, **by)).pk
     lines = state.get_line_values(state.lines)
-    draft = update_draft_order(draft, values, lines, **by) if draft else create_draft_order(values, lines, **by)
+    draft = update_draft_order(draft, values, lines, **by) if draft else create_draft_order(values, lines or (), **by)
     if step in (PAID, PENDING):
         payments = card.build_payments(draft, at=by["at"])
         return complete_draft_order(draft, payments=payments, payment_pending=step == PENDING, **by)

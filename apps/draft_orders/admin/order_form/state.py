@@ -4,7 +4,7 @@ Each step is a button that sends the whole form, and the server answers with the
 steps in the background and replaces the changed parts of the page, so the page works in the same way without scripts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from datetime import datetime
 
 from django.http import QueryDict
@@ -20,6 +20,7 @@ from apps.draft_orders.admin.order_form.base import Steps, parse_form_id
 from apps.draft_orders.admin.order_form.customer import CustomerSteps
 from apps.draft_orders.admin.order_form.form import DraftForm
 from apps.draft_orders.admin.order_form.items import ItemSteps, LineForm
+from apps.draft_orders.admin.order_form.stored_form import StoredForm
 from apps.draft_orders.domain.edits import get_lines, preview_draft_order
 from apps.draft_orders.models import DraftOrder, DraftOrderLine
 from apps.orders.domain.create.customers import find_order_customer
@@ -99,7 +100,7 @@ class PageState:
 
     @property
     def values(self) -> Attrs:
-        """Return the values without the lines in the format of the service."""
+        """Return the values without the lines in the format of the service: all, or those to change in ``draft``."""
         values = self.form.values
         values["discount_codes"] = split_codes(
             values["discount_codes"], self.draft.discount_codes if self.draft else ()
@@ -107,45 +108,65 @@ class PageState:
         if self.draft:
             _keep_hidden_value(values["applied_discount"], self.draft.applied_discount, "description")
             _keep_hidden_value(values["shipping_line"], self.draft.shipping_line, "handle")
-        return values
+        return {name: value for name, value in values.items() if name in self._changed_values}
+
+    @cached_property
+    def _stored_form(self) -> StoredForm | None:
+        return StoredForm(self.draft, list(self._stored_lines.values())) if self.draft else None
+
+    @property
+    def _changed_values(self) -> Container[str]:
+        return self._stored_form.find_changed_values(self.data) if self._stored_form else self.form.values
+
+    @property
+    def _has_new_lines(self) -> bool:
+        return not (self._stored_form and self._stored_form.has_lines(self.data, [line.number for line in self.lines]))
 
     @property
     def new_customer(self) -> Attrs | None:
         """Return the contact details for which saving finds or creates a customer, or None.
 
-        A stored draft order with only an email address is not calculated again for the customer who has the address,
-        because the customer may already have the invoice. The completed order gets this customer.
+        A stored draft order with only an email address is not calculated again just because a customer has the address.
+        The completed order gets this customer.
         """
-        contact = self.form.new_customer
-        if self.draft and self.draft.customer_id is None and contact == {"email": self.draft.email}:
+        form = self._stored_form
+        if form and not self._has_new_lines and form.find_changed_values(self.data) <= {"note", "tags"}:
             return None
-        return contact
+        return self.form.new_customer
 
     def build_contact_order(self) -> Order:
         """Return an unsaved order with the contact details and addresses, for ``get_or_create_customer``."""
         names = ("email", "shipping_address", "billing_address")
         return Order(shop=get_current_shop(), **{name: self.form.cleaned_data[name] for name in names})
 
-    def _find_customer_id(self) -> int | None:
-        """Return the id of the customer whom saving would choose, or None for a new customer or none."""
-        customer = self.customers.customer
+    def _find_customer(self) -> Attrs:
+        """Return the id of the customer whom saving would set, or None for a new customer."""
         if contact := self.new_customer:
             customer = find_order_customer(self.build_contact_order(), contact)
-        return customer.pk if customer else None
+        elif "customer_id" in self.values:
+            customer = self.customers.customer
+        else:
+            return {}
+        return {"customer_id": customer.pk if customer else None}
 
     @cached_property
     def _stored_lines(self) -> dict[int, DraftOrderLine]:
         return {line.pk: line for line in get_lines(self.draft)} if self.draft else {}
 
-    def get_line_values(self, lines: Sequence[LineForm]) -> list[Attrs]:
-        """Return lines in the format of the service. A line that was removed in another tab is added as a new one."""
-        rows = [line.values for line in lines]
-        for row in rows:
-            if stored := self._stored_lines.get(row.get("id", 0)):
-                _keep_hidden_value(row["applied_discount"], stored.applied_discount, "description")
-            else:
-                row.pop("id", None)
-        return rows
+    def get_line_values(self, lines: Sequence[LineForm]) -> list[Attrs] | None:
+        """Return lines in the format of the service, or None if all lines are as they are stored."""
+        return [self._get_line_values(line) for line in lines] if self._has_new_lines else None
+
+    def _get_line_values(self, line: LineForm) -> Attrs:
+        """Return a line. A line that was removed in another tab is added as a new one."""
+        row = line.values
+        stored = self._stored_lines.get(row.get("id", 0))
+        if stored is None:
+            return {name: value for name, value in row.items() if name != "id"}
+        if self._stored_form and self._stored_form.has_line(self.data, line.number):
+            return {"id": stored.pk}
+        _keep_hidden_value(row["applied_discount"], stored.applied_discount, "description")
+        return row
 
     # --- results ---
 
@@ -155,7 +176,7 @@ class PageState:
         if not is_valid or not lines:
             return
         try:
-            values = {**self.values, "customer_id": self._find_customer_id()}
+            values = {**self.values, **self._find_customer()}
             self.preview = preview_draft_order(self.draft, values, self.get_line_values(lines), at=at)
         except DomainError as error:
             self.add_error(error, lines)

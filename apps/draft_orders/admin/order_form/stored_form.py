@@ -1,0 +1,73 @@
+"""Find the values of a stored draft order that the user changed in the form.
+
+Only these values are sent to the service. The form shows some stored values in another way, for example null as a blank
+field, so sending all of them would calculate a draft order again that the user only opened.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from django.http import QueryDict
+
+from apps.draft_orders.admin.order_form.customer import CONTACT_FIELDS
+from apps.draft_orders.admin.order_form.form import get_stored_data
+from apps.draft_orders.models import DraftOrder, DraftOrderLine
+from apps.orders.admin.forms import ADDRESS_FIELDS
+
+_DISCOUNT = ("discount", "discount_type", "discount_reason")
+_SHIPPING_ADDRESS, _BILLING_ADDRESS = (
+    tuple(f"{kind}_{name}" for name in ADDRESS_FIELDS) for kind in ("shipping", "billing")
+)
+# The fields of each value of the service. Values that depend on other fields are read by ``_read_values``.
+_FIELDS = {
+    **{name: (name,) for name in ("email", "note", "tags", "tax_exempt", "discount_codes")},
+    "customer_id": ("customer", *CONTACT_FIELDS),
+    "shipping_line": ("shipping_title", "shipping_price"),
+    "shipping_address": _SHIPPING_ADDRESS,
+}
+_LINE_FIELDS = ("variant", "title", "price", "quantity", "taxable", "requires_shipping")
+
+
+class StoredForm:
+    def __init__(self, draft: DraftOrder, lines: Sequence[DraftOrderLine]) -> None:
+        self._data = get_stored_data(draft, lines)
+        self._numbers = {str(line.pk): number for number, line in enumerate(lines)}
+
+    def find_changed_values(self, data: QueryDict) -> set[str]:
+        """Return the names of the values that differ in ``data``, without the lines."""
+        before, after = _read_values(self._data), _read_values(data)
+        return {name for name in after if after[name] != before[name]}
+
+    def has_line(self, data: QueryDict, number: int) -> bool:
+        """Return True if a line of ``data`` is a stored line with the same values."""
+        stored = self._numbers.get(data.get(f"line-{number}-id", ""))
+        return stored is not None and _read_line(data, number) == _read_line(self._data, stored)
+
+    def has_lines(self, data: QueryDict, numbers: Sequence[int]) -> bool:
+        """Return True if ``data`` has all stored lines in the same order with the same values."""
+        ids = [data.get(f"line-{number}-id", "") for number in numbers]
+        return ids == list(self._numbers) and all(self.has_line(data, number) for number in numbers)
+
+
+def _read(data: QueryDict, names: Iterable[str]) -> list[str]:
+    """Return the texts of fields. Browsers send line breaks as CR LF."""
+    return [data.get(name, "").replace("\r\n", "\n").strip() for name in names]
+
+
+def _read_discount(data: QueryDict, prefix: str = "") -> list[str]:
+    """Return the discount. Without an amount, its type and reason do not count."""
+    texts = _read(data, [f"{prefix}{name}" for name in _DISCOUNT])
+    return texts if texts[0] else []
+
+
+def _read_values(data: QueryDict) -> dict[str, list[str]]:
+    billing = _SHIPPING_ADDRESS if "billing_same" in data else _BILLING_ADDRESS
+    return {
+        **{name: _read(data, fields) for name, fields in _FIELDS.items()},
+        "applied_discount": _read_discount(data),
+        "billing_address": _read(data, ("billing_same", *billing)),
+    }
+
+
+def _read_line(data: QueryDict, number: int) -> list[str]:
+    prefix = f"line-{number}-"
+    return [*_read(data, [f"{prefix}{name}" for name in _LINE_FIELDS]), *_read_discount(data, prefix)]
