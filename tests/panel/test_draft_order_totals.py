@@ -16,6 +16,7 @@ from apps.orders.models import Order
 from apps.shops.domain import shop_countries
 from apps.shops.models import ShopCountry
 from tests.support.api_client import Response
+from tests.support.factories.catalog import make_product
 from tests.support.factories.customers import make_customer
 from tests.support.factories.discounts import make_code, make_rule
 from tests.support.factories.draft_orders import complete, make_draft_order
@@ -106,7 +107,12 @@ def use_code(code: str = "TEN") -> Attrs:
 def test_an_unchanged_draft_shows_and_keeps_the_amounts_of_its_invoice(
     panel: Panel, prepare: Callable[[], Attrs], change: Callable[[], object], step: str
 ) -> None:
-    draft = make_draft_order([LINE, {**LINE, "title": " Gift  wrap ", "price": Decimal(7)}], **prepare())
+    variant = make_product("Mug", prices=("12.00",)).variants.get()
+    lines = [
+        {"variant_id": variant.pk, "quantity": 2, "applied_discount": {"value": "1", "title": " a\nb "}},
+        {**LINE, "title": " Gift\nwrap ", "price": Decimal(7)},
+    ]
+    draft = make_draft_order(lines, **prepare())
     invoiced = draft.total_price
     change()
 
@@ -129,6 +135,46 @@ def test_a_changed_draft_shows_the_new_total_before_it_is_saved(panel: Panel, st
 
     assert get_total(page) == "240.00 USD"
     assert {row.total_price for row in (*DraftOrder.objects.all(), *Order.objects.all())} == {Decimal(240)}
+
+
+@pytest.mark.parametrize("contact", [{"first_name": "Grace"}, {"email": "grace@example.com"}], ids=str)
+@pytest.mark.parametrize("email", ["", "ada@example.com"])
+@pytest.mark.parametrize("step", ["save", "pending"])
+def test_a_new_customer_of_a_draft_is_in_its_total(
+    panel: Panel, contact: dict[str, str], email: str, step: str
+) -> None:
+    draft = make_draft_order([LINE], email=email)
+    set_tax("0.20")
+
+    page = send(panel, panel.get(CHANGE, draft.pk), step="calculate", **contact)
+    send(panel, page, step=step)
+
+    assert get_total(page) == "120.00 USD"
+    assert {row.total_price for row in (*DraftOrder.objects.all(), *Order.objects.all())} == {Decimal(120)}
+
+
+def test_an_address_may_be_a_country(panel: Panel) -> None:
+    draft = make_draft_order([LINE], shipping_address={"country_code": "DE"})
+
+    page = send(panel, panel.get(CHANGE, draft.pk), step="calculate", shipping_country_code="AQ")
+    send(panel, page, step="save")
+
+    draft.refresh_from_db()
+    assert draft.shipping_address is not None
+    assert (draft.shipping_address["country_code"], get_total(page)) == ("AQ", "100.00 USD")
+
+
+def test_fields_that_the_form_does_not_show_keep_their_values(panel: Panel) -> None:
+    shipping = {"title": " Post ", "price": Decimal(5), "handle": "post-1"}
+    discount = {"title": " VIP ", "description": "Agreed", "value_type": "percentage", "value": "33.3333333"}
+    draft = make_draft_order([LINE], shipping_line=shipping, applied_discount=discount)
+
+    send(panel, panel.get(CHANGE, draft.pk), step="save", shipping_price="6.00", discount="20")
+
+    draft.refresh_from_db()
+    assert draft.shipping_line is not None
+    assert draft.applied_discount is not None
+    assert (draft.shipping_line["handle"], draft.applied_discount["description"]) == ("post-1", "Agreed")
 
 
 def test_a_changed_draft_is_calculated_for_the_customer_with_its_email(panel: Panel) -> None:

@@ -79,8 +79,11 @@ def edit_draft(
     *,
     at: datetime,
     locked: bool = True,
+    has_new_customer: bool = False,
 ) -> DraftEdit:
     """Change a stored draft order in memory. It is calculated only if a value changes that amounts depend on.
+
+    ``has_new_customer`` means that the customer changes to one that does not exist yet.
 
     Raises:
         DraftOrderRefused: Values are invalid.
@@ -90,17 +93,23 @@ def edit_draft(
     stored_values = {line.pk: get_column_values(line) for line in before}
     rows = before if lines is None else build_draft_lines(draft, lines, before)
     has_new_lines = [get_column_values(line) for line in rows] != list(stored_values.values())
-    if has_new_lines or changes.keys() & _PRICED_COLUMNS:
+    if has_new_lines or has_new_customer or changes.keys() & _PRICED_COLUMNS:
         calculate_draft(draft, rows, at=at)
     return DraftEdit(changes, rows, before, stored_values, has_new_lines)
 
 
 def preview_draft_order(
-    draft: DraftOrder | None, attrs: ReadOnlyAttrs, lines: Sequence[ReadOnlyAttrs] | None, *, at: datetime
+    draft: DraftOrder | None,
+    attrs: ReadOnlyAttrs,
+    lines: Sequence[ReadOnlyAttrs] | None,
+    *,
+    at: datetime,
+    has_new_customer: bool = False,
 ) -> tuple[DraftOrder, list[DraftOrderLine]]:
     """Return the draft order and the lines that would be saved, without locks or writes.
 
-    ``attrs`` and ``lines`` are as in ``create_draft_order``, or with a ``draft`` as in ``update_draft_order``.
+    ``attrs`` and ``lines`` are as in ``create_draft_order``, or with a ``draft`` as in ``update_draft_order``. With
+    ``has_new_customer``, saving would also create the customer.
 
     Raises:
         DraftOrderRefused: Values are invalid.
@@ -108,4 +117,5 @@ def preview_draft_order(
     if draft is None:
         return build_new_draft(attrs, lines or (), at=at, locked=False)
     preview = copy(draft)
-    return preview, edit_draft(preview, attrs, lines, at=at, locked=False).lines
+    edit = edit_draft(preview, attrs, lines, at=at, locked=False, has_new_customer=has_new_customer)
+    return preview, edit.lines

@@ -57,10 +57,11 @@ class CustomerForm(PartForm):
 
     def clean(self) -> Attrs:
         data = super().clean() or self.cleaned_data
+        blank = dict.fromkeys(ADDRESS_FIELDS, "")
         for kind in ADDRESS_KINDS:
             values = {name: data.get(f"{kind}_{name}", "") for name in ADDRESS_FIELDS}
-            # The country is preselected, so an address without any other value is blank.
-            has_values = any(value for name, value in values.items() if name != "country_code")
+            # The country of the shop is preselected, so an address without any other value is blank.
+            has_values = any(values.values()) and values != {**blank, "country_code": get_current_shop().country_code}
             address, errors = apply_address_changes(None, values) if has_values else (None, {})
             add_address_errors(self, kind, errors)
             data[f"{kind}_address"] = address

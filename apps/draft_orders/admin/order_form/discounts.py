@@ -61,9 +61,7 @@ def _clean_percentage(text: str) -> Decimal:
     except InvalidNumber as error:
         raise forms.ValidationError(str(error)) from error
     message = _("Enter a percentage of up to 100.")
-    field = forms.DecimalField(
-        min_value=0, max_value=100, decimal_places=6, error_messages={"min_value": message, "max_value": message}
-    )
+    field = forms.DecimalField(min_value=0, max_value=100, error_messages={"min_value": message, "max_value": message})
     return cast("Decimal", field.clean(number))
 
 

@@ -23,7 +23,7 @@ class DraftForm(CustomerForm, ShippingForm, DiscountForm):
     discount_codes = forms.CharField(
         label=gettext_lazy("Discount codes"),
         required=False,
-        max_length=1000,
+        max_length=10_000,
         help_text=gettext_lazy("Separated by commas."),
     )
     tax_exempt = forms.BooleanField(label=gettext_lazy("Don't charge taxes"), required=False)

@@ -15,6 +15,7 @@ from apps.core.admin.forms.error_display import as_sentence, explain_field_error
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, ReadOnlyAttrs
+from apps.customers.models import Customer
 from apps.discounts.domain.terms import split_codes
 from apps.draft_orders.admin.order_form.base import Steps, parse_form_id
 from apps.draft_orders.admin.order_form.customer import CustomerSteps
@@ -139,15 +140,11 @@ class PageState:
         names = ("email", "shipping_address", "billing_address")
         return Order(shop=get_current_shop(), **{name: self.form.cleaned_data[name] for name in names})
 
-    def _find_customer(self) -> Attrs:
-        """Return the id of the customer whom saving would set, or None for a new customer."""
+    def _find_customer(self) -> Customer | None:
+        """Return the customer whom saving would set, or None for a new customer."""
         if contact := self.new_customer:
-            customer = find_order_customer(self.build_contact_order(), contact)
-        elif "customer_id" in self.values:
-            customer = self.customers.customer
-        else:
-            return {}
-        return {"customer_id": customer.pk if customer else None}
+            return find_order_customer(self.build_contact_order(), contact)
+        return self.customers.customer
 
     @cached_property
     def _stored_lines(self) -> dict[int, DraftOrderLine]:
@@ -176,8 +173,13 @@ class PageState:
         if not is_valid or not lines:
             return
         try:
-            values = {**self.values, **self._find_customer()}
-            self.preview = preview_draft_order(self.draft, values, self.get_line_values(lines), at=at)
+            values, customer = self.values, self._find_customer()
+            if "customer_id" in values or self.new_customer:
+                values["customer_id"] = customer.pk if customer else None
+            has_new_customer = customer is None and self.new_customer is not None
+            self.preview = preview_draft_order(
+                self.draft, values, self.get_line_values(lines), at=at, has_new_customer=has_new_customer
+            )
         except DomainError as error:
             self.add_error(error, lines)
         else:
@@ -208,5 +210,5 @@ class PageState:
 
 def _keep_hidden_value(new: Attrs | None, stored: ReadOnlyAttrs | None, name: str) -> None:
     """Keep a value of a discount or shipping line that the form does not show, unless the title was changed."""
-    if new and stored and new["title"] == stored["title"]:
+    if new and stored and new["title"] == stored["title"].strip():
         new[name] = stored[name]

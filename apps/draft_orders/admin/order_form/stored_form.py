@@ -24,7 +24,8 @@ _FIELDS = {
     "shipping_line": ("shipping_title", "shipping_price"),
     "shipping_address": _SHIPPING_ADDRESS,
 }
-_LINE_FIELDS = ("variant", "title", "price", "quantity", "taxable", "requires_shipping")
+_VARIANT_FIELDS = ("variant", "quantity")
+_CUSTOM_FIELDS = ("variant", "quantity", "title", "price", "taxable", "requires_shipping")
 
 
 class StoredForm:
@@ -49,8 +50,9 @@ class StoredForm:
 
 
 def _read(data: QueryDict, names: Iterable[str]) -> list[str]:
-    """Return the texts of fields. Browsers send line breaks as CR LF."""
-    return [data.get(name, "").replace("\r\n", "\n").strip() for name in names]
+    """Return the texts of fields as browsers send them: with CR LF in the note, and without line breaks elsewhere."""
+    texts = ((name, data.get(name, "").replace("\r", "")) for name in names)
+    return [(text if name == "note" else text.replace("\n", "")).strip() for name, text in texts]
 
 
 def _read_discount(data: QueryDict, prefix: str = "") -> list[str]:
@@ -69,5 +71,7 @@ def _read_values(data: QueryDict) -> dict[str, list[str]]:
 
 
 def _read_line(data: QueryDict, number: int) -> list[str]:
+    """Return the values that can be changed. A variant determines the others."""
     prefix = f"line-{number}-"
-    return [*_read(data, [f"{prefix}{name}" for name in _LINE_FIELDS]), *_read_discount(data, prefix)]
+    names = _VARIANT_FIELDS if data.get(f"{prefix}variant") else _CUSTOM_FIELDS
+    return [*_read(data, [f"{prefix}{name}" for name in names]), *_read_discount(data, prefix)]
