@@ -57,13 +57,13 @@
   };
 
   // Run a step of the form, such as adding a product. Steps run one after the other, because a scanner can be faster
-  // than the server.
-  const step = async (values) => {
-    const start = document.activeElement;
+  // than the server. ``start`` is the element that had the focus when the user began the step.
+  const step = async (values, start) => {
     latest += 1;
     try {
       const answer = await send(values);
-      const stayed = [start, document.body].includes(document.activeElement);
+      const active = document.activeElement;
+      const stayed = [start, document.body].includes(active) || (start.id && start.id === active.id);
       if (replace(answer, "[data-live]")) updateSoon();
       const error = document.getElementById("code-error");
       if (values.step === "find" && error.textContent.trim()) codeErrors.push(error.innerHTML);
@@ -86,7 +86,8 @@
     if (!pending) codeErrors.length = 0;
     pending += 1;
     changed = true;
-    queue = queue.then(() => step(values)).finally(() => (pending -= 1));
+    const start = document.activeElement;
+    queue = queue.then(() => step(values, start)).finally(() => (pending -= 1));
   };
 
   // Show the totals, errors and suggestions for what the user has typed.

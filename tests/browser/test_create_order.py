@@ -1,4 +1,5 @@
 import re
+from decimal import Decimal
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -65,6 +66,60 @@ def test_an_order_by_phone_takes_7_keys(window: BrowserPage, shop: Shop) -> None
     assert (str(order.total_price), order.financial_status, order.email) == ("24.900", "paid", "ada@example.com")
     assert order.shipping_address is not None
     assert order.shipping_address["city"] == "Lund"
+
+
+# Each response takes half a second.
+SLOW = """
+const load = window.fetch;
+window.fetch = async (...values) => {
+  const response = await load(...values);
+  await new Promise((resume) => setTimeout(resume, 500));
+  return response;
+};
+"""
+
+
+def test_a_slow_server_takes_the_focus_from_no_later_field(window: BrowserPage, shop: Shop) -> None:
+    window.page.add_init_script(SLOW)
+    page = window.go(ADD)
+    term = page.get_by_label("Find customer")
+
+    for sku in ("MUG-1", "CUP-1"):
+        page.keyboard.type(sku)
+        page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    page.keyboard.type("ada@exam")
+    expect_total(page, "20.00 USD")
+    expect(term).to_be_focused()
+    page.keyboard.type("ple.com")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_label("Shipping method")).to_be_focused()
+    expect(page.get_by_role("status").filter(has_text="Customer: Ada Lovelace")).to_have_count(1)
+
+
+def test_saving_an_unchanged_draft_changes_nothing(window: BrowserPage, shop: Shop) -> None:
+    with shop_scope(shop):
+        variant = Variant.objects.get(inventory_item__sku="MUG-1")
+        lines = [
+            {"variant_id": variant.pk, "applied_discount": {"value": "1", "title": " Old\nprice "}},
+            {"title": " Gift\nwrap ", "price": Decimal(3)},
+        ]
+        address = {"first_name": "Ada", "address1": "1 Main Street\nFloor 2", "city": "Berlin", "country_code": "DE"}
+        draft = make_draft_order(
+            lines,
+            email="ada@exämple.org",
+            shipping_address=address,
+            shipping_line={"title": " Post ", "price": Decimal(5), "handle": "post-1"},
+            note="Ring\ntwice",
+        )
+    page = window.go(CHANGE, draft.pk)
+
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("Draft #D1 saved.")).to_be_visible()
+
+    with shop_scope(shop):
+        assert DraftOrder.objects.get().version == draft.version
 
 
 def test_scanned_codes_are_added_in_order_without_losing_the_focus(window: BrowserPage, shop: Shop) -> None:

@@ -194,6 +194,7 @@ def test_a_draft_order_that_is_sent_back_does_not_change(api: ApiClient, shop: S
         ({"line_items": [{"price": "1.00"}]}, "line_items.0.title", "can't be blank"),
         ({"line_items": [{**LINE, "price": "1.001"}]}, "line_items.0.price", "is invalid"),
         ({"line_items": [{**LINE, "quantity": 0}]}, "line_items.0.quantity", "must be greater than or equal to 1"),
+        ({"line_items": [{**LINE, "title": " "}]}, "line_items.0.title", "can't be blank"),
         ({"line_items": [{"variant_id": 7}]}, "line_items.0.variant_id", "is invalid"),
         (
             {"line_items": [{**LINE, "applied_discount": {"value_type": "percentage", "value": "101"}}]},

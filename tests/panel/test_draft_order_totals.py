@@ -164,14 +164,33 @@ def test_an_address_may_be_a_country(panel: Panel) -> None:
     assert (draft.shipping_address["country_code"], get_total(page)) == ("AQ", "100.00 USD")
 
 
+def test_a_stored_line_that_the_form_refuses_does_not_hide_the_totals(panel: Panel) -> None:
+    draft = make_draft_order([LINE, {**LINE, "title": "Gift wrap"}])
+    draft.line_items.filter(title="Gift wrap").update(title=" ")
+
+    opened = panel.get(CHANGE, draft.pk)
+    refused = send(panel, opened, step="save", note="Ring twice")
+
+    assert get_total(opened) == "220.00 USD"
+    assert [line.errors for line in refused.context["state"].lines] == [{}, {"title": ["Enter a title."]}]
+
+
 def test_fields_that_the_form_does_not_show_keep_their_values(panel: Panel) -> None:
-    shipping = {"title": " Post ", "price": Decimal(5), "handle": "post-1"}
-    discount = {"title": " VIP ", "description": "Agreed", "value_type": "percentage", "value": "33.3333333"}
+    shipping = {"title": " Post\nStation ", "price": Decimal(5), "handle": "post-1"}
+    share = str(Decimal(100) / 3)
+    discount = {"title": " VIP\n1 ", "description": "Agreed", "value_type": "percentage", "value": share}
     draft = make_draft_order([LINE], shipping_line=shipping, applied_discount=discount)
 
-    send(panel, panel.get(CHANGE, draft.pk), step="save", shipping_price="6.00", discount="20")
+    page = panel.get(CHANGE, draft.pk)
+    texts = {"shipping_title": "PostStation", "discount_reason": "VIP1"}  # as browsers send them
+    unchanged = send(panel, page, step="save", **texts, note="Ring twice")
+    kept = DraftOrder.objects.get().applied_discount
+    send(panel, panel.get(CHANGE, draft.pk), step="save", **texts, shipping_price="6.00", discount="20")
 
     draft.refresh_from_db()
+    assert unchanged.status_code == 302
+    assert kept is not None
+    assert kept == {**kept, **discount}
     assert draft.shipping_line is not None
     assert draft.applied_discount is not None
     assert (draft.shipping_line["handle"], draft.applied_discount["description"]) == ("post-1", "Agreed")

@@ -214,6 +214,8 @@ def _check_rows(rows: Sequence[ReadOnlyAttrs], by_id: Mapping[int, DraftOrderLin
             errors[f"line_items.{index}.id"] = [TAKEN if pk in used else INVALID]
         if pk:
             used.add(pk)
+        if not row.get("variant_id") and row.get("title") and not row["title"].strip():
+            errors[f"line_items.{index}.title"] = [BLANK]
         if quantity is not None and not 1 <= quantity <= MAX_QUANTITY:
             errors[f"line_items.{index}.quantity"] = [between(1, MAX_QUANTITY)]
         if price is not None and not 0 <= price < MAX_AMOUNT:

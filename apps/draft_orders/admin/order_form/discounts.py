@@ -20,7 +20,7 @@ class DiscountForm(PartForm):
     discount = forms.CharField(
         label=gettext_lazy("Discount"),
         required=False,
-        max_length=20,
+        max_length=40,
         widget=forms.TextInput(attrs={"inputmode": "decimal", "size": "8"}),
     )
     discount_type = forms.ChoiceField(label=gettext_lazy("Discount type"), required=False)

@@ -21,7 +21,7 @@ from apps.draft_orders.admin.order_form.base import Steps, parse_form_id
 from apps.draft_orders.admin.order_form.customer import CustomerSteps
 from apps.draft_orders.admin.order_form.form import DraftForm
 from apps.draft_orders.admin.order_form.items import ItemSteps, LineForm
-from apps.draft_orders.admin.order_form.stored_form import StoredForm
+from apps.draft_orders.admin.order_form.stored_form import StoredForm, normalize_text
 from apps.draft_orders.domain.edits import get_lines, preview_draft_order
 from apps.draft_orders.models import DraftOrder, DraftOrderLine
 from apps.orders.domain.create.customers import find_order_customer
@@ -183,7 +183,8 @@ class PageState:
         except DomainError as error:
             self.add_error(error, lines)
         else:
-            for line, row in zip(lines, self.preview[1], strict=True):
+            # Lines that are as they are stored are all in the preview, even if the form finds one of them invalid.
+            for line, row in zip(lines if self._has_new_lines else self.lines, self.preview[1], strict=True):
                 line.row = row
 
     def add_error(self, error: DomainError, lines: Sequence[LineForm]) -> None:
@@ -210,5 +211,5 @@ class PageState:
 
 def _keep_hidden_value(new: Attrs | None, stored: ReadOnlyAttrs | None, name: str) -> None:
     """Keep a value of a discount or shipping line that the form does not show, unless the title was changed."""
-    if new and stored and new["title"] == stored["title"].strip():
+    if new and stored and new["title"] == normalize_text(stored["title"]):
         new[name] = stored[name]

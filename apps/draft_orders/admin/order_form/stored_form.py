@@ -4,9 +4,11 @@ Only these values are sent to the service. The form shows some stored values in 
 field, so sending all of them would calculate a draft order again that the user only opened.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from django.http import QueryDict
+from django.utils.encoding import punycode
 
 from apps.draft_orders.admin.order_form.customer import CONTACT_FIELDS
 from apps.draft_orders.admin.order_form.form import get_stored_data
@@ -49,10 +51,27 @@ class StoredForm:
         return ids == list(self._numbers) and all(self.has_line(data, number) for number in numbers)
 
 
+def normalize_text(text: str) -> str:
+    """Return a text as browsers send it from a field with one line, without spaces at its ends."""
+    return text.replace("\r", "").replace("\n", "").strip()
+
+
+def _normalize_email(text: str) -> str:
+    """Return an email address as browsers send it, with a domain in ASCII."""
+    name, at, domain = normalize_text(text).rpartition("@")
+    with suppress(UnicodeError):
+        domain = punycode(domain)
+    return f"{name}{at}{domain}"
+
+
+_NORMALIZERS: dict[str, Callable[[str], str]] = {
+    "note": lambda text: text.replace("\r", "").strip(),
+    "email": _normalize_email,
+}
+
+
 def _read(data: QueryDict, names: Iterable[str]) -> list[str]:
-    """Return the texts of fields as browsers send them: with CR LF in the note, and without line breaks elsewhere."""
-    texts = ((name, data.get(name, "").replace("\r", "")) for name in names)
-    return [(text if name == "note" else text.replace("\n", "")).strip() for name, text in texts]
+    return [_NORMALIZERS.get(name, normalize_text)(data.get(name, "")) for name in names]
 
 
 def _read_discount(data: QueryDict, prefix: str = "") -> list[str]:
