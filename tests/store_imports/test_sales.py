@@ -213,11 +213,13 @@ def test_objects_that_cannot_be_imported_are_reported(importer: StoreImporter, p
     rule = {**RULE, "target_selection": "entitled", "entitled_product_ids": [product["id"]]}
     lost, segments, taken = (post(source, "price_rules", "price_rule", body) for body in (rule, RULE, RULE))
     add_codes(source, taken["id"], {"TAKEN": 1, "FREE": 2})
+    valid = post(source, "price_rules", "price_rule", RULE)
+    add_codes(source, valid["id"], {"VALID": 0})
     ours = post(target, "price_rules", "price_rule", RULE)
     add_codes(target, ours["id"], {"taken": 0})
     post(target, "customers", "customer", {"email": "ada@example.com"})
     draft = post(source, "draft_orders", "draft_order", {
-        "line_items": [{"title": "A", "price": "9.00"}], "discount_codes": ["FREE"]
+        "line_items": [{"title": "A", "price": "9.00"}], "discount_codes": ["FREE", "VALID"]
     })  # fmt: skip
     assert source.delete(f"products/{product['id']}.json").status_code == 200
 
@@ -239,7 +241,9 @@ def test_objects_that_cannot_be_imported_are_reported(importer: StoreImporter, p
     output = importer.output.getvalue()
     assert f"price_rules {lost['id']}: not imported:" in output
     assert f"price_rules {segments['id']}: not imported: The discount is for segments of customers" in output
-    assert f"draft_orders {draft['id']}: note: The discount codes were not applied" in output
+    assert f"draft_orders {draft['id']}: note: A discount code was left out. FREE" in output
+    with shop_scope(target.installation.shop):
+        assert DraftOrder.objects.get().discount_codes == ["VALID"]
     assert "staff 1: note: The app of the token may not read users.json" in output
     assert "setting name: 'Old store' in the store, 'New shop' in this shop" in output
     assert "setting shop_owner: 'Ada Lovelace' in the store, 'New shop' in this shop" in output

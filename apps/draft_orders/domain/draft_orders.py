@@ -3,10 +3,11 @@
 Each function locks the draft order, and calculates it again whenever a value changes that amounts depend on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 
 from django.db import transaction
 
@@ -20,6 +21,7 @@ from apps.core.tenancy.currency_conversion import find_presentment
 from apps.core.tenancy.models import App
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs, ReadOnlyAttrs
+from apps.discounts.domain.terms import normalize_code
 from apps.draft_orders.domain import numbering
 from apps.draft_orders.domain.calculation import CALCULATED_COLUMNS, LINE_COLUMNS, CodesRefused, DraftOrderRefused
 from apps.draft_orders.domain.edits import DraftEdit, build_new_draft, edit_draft, get_lines
@@ -192,14 +194,26 @@ def _create_copy(attrs: Attrs, lines: Sequence[Attrs], *, actor: str, at: dateti
     if removed != shop.currency and (presentment is None or not presentment.rate):
         attrs["presentment_currency"] = shop.currency
         notes.append(_SHOP_CURRENCY(currency=shop.currency, removed=removed))
+    save = partial(create_draft_order, lines=lines, actor=actor, at=at, app=app)
+    return DraftCopy(save_without_refused_codes(save, attrs, notes), notes)
+
+
+def save_without_refused_codes(save: Callable[[Attrs], DraftOrder], attrs: Attrs, notes: list[Message]) -> DraftOrder:
+    """Save a draft order without the discount codes that do not apply. Add a note for each code left out.
+
+    Raises:
+        CodesRefused: A code that the draft order already had does not apply.
+    """
     while True:
         try:
-            draft = create_draft_order(attrs, lines, actor=actor, at=at, app=app)
+            return save(attrs)
         except CodesRefused as error:
+            refused = {normalize_code(code) for code in error.reasons}
+            codes = [code for code in attrs.get("discount_codes", ()) if normalize_code(code) not in refused]
+            if len(codes) == len(attrs.get("discount_codes", ())):
+                raise
             notes += [_CODE_LEFT_OUT(reason=[reason]) for reason in error.reasons.values()]
-            attrs["discount_codes"] = [code for code in attrs["discount_codes"] if code not in error.reasons]
-        else:
-            return DraftCopy(draft, notes)
+            attrs = {**attrs, "discount_codes": codes}
 
 
 def _get_ordered_quantity(order: Order, line: LineItem) -> int:

@@ -15,7 +15,6 @@ from django.db import transaction
 from django.db.models import Model
 
 from apps.catalog.models import Variant
-from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import Amount, Message, define_message, define_text, join_messages
 from apps.core.money import format_decimal
 from apps.core.rest.resources.serializers import validate_body
@@ -26,6 +25,7 @@ from apps.draft_orders.api.serializers import DraftOrderSerializer
 from apps.draft_orders.domain.draft_orders import (
     create_draft_order,
     delete_draft_order,
+    save_without_refused_codes,
     update_draft_order,
 )
 from apps.draft_orders.domain.edits import get_lines
@@ -60,7 +60,6 @@ _NO_VARIANTS = define_message(
     "store_imports.draft_variants",
     "{count} items are custom items, because their variants were not imported.",
 )
-_NO_CODES = define_message("store_imports.draft_codes", "The discount codes were not applied: {reason}")
 _OTHER_TOTAL = define_message(
     "store_imports.draft_total",
     "The total is {theirs} in the store, but {ours} in this shop. Compare the tax rates and the discounts.",
@@ -261,7 +260,7 @@ def _is_same_kind(line: Attrs, existing: DraftOrderLine) -> bool:
 def _save_draft(source: Source, body: Attrs, draft: DraftOrder | None, problems: list[Message]) -> DraftOrder:
     """Create or update a draft order. Codes that this shop refuses, such as expired ones, are left out."""
 
-    def save(attrs: Attrs, lines: list[Attrs]) -> DraftOrder:
+    def save(attrs: Attrs) -> DraftOrder:
         with transaction.atomic():
             if draft is None:
                 return create_draft_order(attrs, lines, actor=ACTOR, at=source.at)
@@ -272,13 +271,7 @@ def _save_draft(source: Source, body: Attrs, draft: DraftOrder | None, problems:
     lines = attrs.pop("line_items")
     customer = attrs.pop("customer", None)
     attrs["customer_id"] = customer["id"] if customer else None
-    try:
-        return save(attrs, lines)
-    except DomainError as error:
-        if "discount_codes" not in error.errors or not attrs.get("discount_codes"):
-            raise
-        problems.append(_NO_CODES(reason=error.sentence))
-    return save({**attrs, "discount_codes": []}, lines)
+    return save_without_refused_codes(save, attrs, problems)
 
 
 def _parse_number(value: object) -> Decimal | None:
