@@ -208,9 +208,11 @@ def save_without_refused_codes(save: Callable[[Attrs], DraftOrder], attrs: Attrs
         try:
             return save(attrs)
         except CodesRefused as error:
+            requested = attrs.get("discount_codes") or []
             refused = {normalize_code(code) for code in error.reasons}
-            codes = [code for code in attrs.get("discount_codes", ()) if normalize_code(code) not in refused]
-            if len(codes) == len(attrs.get("discount_codes", ())):
+            codes = [code for code in requested if normalize_code(code) not in refused]
+            if codes == requested:
+                # Only codes that the draft order already had are refused.
                 raise
             notes += [_CODE_LEFT_OUT(reason=[reason]) for reason in error.reasons.values()]
             attrs = {**attrs, "discount_codes": codes}
