@@ -120,12 +120,17 @@ _worker_node = ""
 
 
 @celeryd_after_setup.connect
-def _report_worker(sender: str, instance: Any, **_: object) -> None:
-    from backoffice.observability import heartbeat
-
+def _record_worker_node(sender: str, **_: object) -> None:
     global _worker_node
     _worker_node = sender
-    heartbeat.start_reporting("worker", sender, instance.app.amqp.queues.consume_from)
+
+
+@worker_ready.connect
+def _report_worker(sender: Any, **_: object) -> None:
+    """Report the worker as alive when it receives messages, not while it still starts its processes."""
+    from backoffice.observability import heartbeat
+
+    heartbeat.start_reporting("worker", sender.hostname, sender.app.amqp.queues.consume_from)
 
 
 @beat_init.connect
