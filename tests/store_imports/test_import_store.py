@@ -3,12 +3,15 @@
 import re
 import subprocess
 import sys
+import time
 from collections import Counter
+from datetime import datetime
 from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
 from django.core.management import CommandError
+from django.utils import timezone
 from pytest_django import Settings
 
 from apps.core.events.models import Event
@@ -169,6 +172,28 @@ def test_all_addresses_of_a_customer_are_replaced_with_those_of_the_store(import
     assert source.put(f"{path}/{rows[5]['id']}/default.json").status_code == 200
     assert get_counts(importer.run())["customers"] == [0, 1, 0, 0]
     assert get_addresses(importer)[1] == "5 Street"
+
+
+def test_a_customer_created_during_the_import_keeps_the_time_of_creation(
+    importer: StoreImporter, proxy: FaultyProxy
+) -> None:
+    post(importer.source, "customers", "customer", {"email": "ada@example.com"})
+    moments: list[datetime] = []
+
+    def create_now(path: str, data: JsonObject) -> None:
+        for row in data.get("customers", ()):
+            if not moments:
+                # Moments of the API have no fractions of seconds.
+                time.sleep(1.1)
+                moments.append(timezone.now().replace(microsecond=0))
+            row["created_at"] = moments[0].isoformat()
+
+    proxy.edit = create_now
+
+    importer.run()
+
+    with shop_scope(importer.shop):
+        assert Customer.objects.get().created_at == moments[0]
 
 
 def get_addresses(importer: StoreImporter) -> tuple[list[str], str]:

@@ -7,18 +7,20 @@ from pathlib import Path
 from django.core.management import CommandError
 from django.db.models import F
 
+from apps.core.jobs import consistency_checks
 from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Customer
 from apps.discounts.models import DiscountCode, PriceRule
 from apps.draft_orders.models import DraftOrder
 from apps.fulfillment.models import Fulfillment
 from apps.gift_cards.models import GiftCard
+from apps.inventory.models import InventoryLevel
 from apps.orders.models import LineItem, Order, Transaction
 from apps.refunds.models import Refund, RefundLineItem
 from apps.store_imports.models import MappedId
 from tests.store_imports.conftest import StoreImporter
 from tests.store_imports.old_sales import fill_sales
-from tests.store_imports.test_orders import create_order, create_product, fulfill, send
+from tests.store_imports.test_orders import CHECKS, create_order, create_product, fulfill, send
 from tests.store_imports.test_verification import read_report
 from tests.support.api_client import ApiClient
 
@@ -129,3 +131,51 @@ def test_orders_and_discounts_that_were_deleted_in_the_store_are_deleted(importe
         assert dict(Counter(mapped.values_list("resource", flat=True))) == {
             "order": 1, "price_rule": 2, "draft_order": 1, "discount_code": 1,
         }  # fmt: skip
+
+
+def test_items_keep_the_names_that_they_had_when_products_changed(importer: StoreImporter, tmp_path: Path) -> None:
+    source = importer.source
+    options = [{"name": "Size"}]
+    variants = [{"option1": size, "price": "9.00", "sku": f"MUG-{size}", "grams": 300} for size in "SML"]
+    body = {"title": "Mug", "vendor": "Pottery", "options": options, "variants": variants}
+    product = send(source, "products.json", {"product": body})
+    ids = [variant["id"] for variant in product["product"]["variants"]]
+    lines = [*({"variant_id": pk, "quantity": 2} for pk in ids), {"title": "Gift wrap", "price": "3.00"}]
+    send(source, "draft_orders.json", {"draft_order": {"line_items": lines, "note": "Open"}})
+    path = f"products/{product['product']['id']}"
+    assert source.delete(f"{path}/variants/{ids[2]}.json").status_code == 200
+    assert source.put(f"{path}.json", {"product": {"title": "Cup", "vendor": "New"}}).status_code == 200
+    changed = {"variant": {"option1": "Small", "sku": "CUP-S", "grams": 250, "taxable": False}}
+    assert source.put(f"variants/{ids[0]}.json", changed).status_code == 200
+
+    importer.run()
+
+    assert verify(importer, tmp_path / "report.jsonl") == set(), (tmp_path / "report.jsonl").read_text()
+    with shop_scope(importer.shop):
+        rows = DraftOrder.objects.get().line_items.values_list("name", "sku", "vendor", "grams", "taxable")
+        assert list(rows)[:3] == [(f"Mug - {size}", f"MUG-{size}", "Pottery", 300, True) for size in "SML"]
+    assert "0 new, 0 changed, 1 unchanged" in importer.run("--only", "draft_orders")
+
+
+def test_items_of_products_imported_after_their_order_refer_to_them(importer: StoreImporter, tmp_path: Path) -> None:
+    source = importer.source
+    create_product(source, title="First")
+    importer.run("--only", "locations,products")
+    product = create_product(source, title="Added during the import")
+    line = {"variant_id": product["variants"][0]["id"], "quantity": 3}
+    create_order(source, line, inventory_behaviour="decrement_obeying_policy", note="New")
+    importer.run("--only", "customers,orders")
+    with shop_scope(importer.shop):
+        assert LineItem.objects.get().product_id is None
+
+    importer.run()
+
+    assert verify(importer, tmp_path / "report.jsonl") == set(), (tmp_path / "report.jsonl").read_text()
+    with shop_scope(importer.shop):
+        item = LineItem.objects.get()
+        assert (item.product_id, item.variant_id) != (None, None)
+        assert list(item.taken_from.values()) == [3]
+        assert InventoryLevel.objects.get(item=item.variant.inventory_item_id).available == 17
+        assert list(consistency_checks.find_differences(CHECKS)) == []
+    again = importer.run("--only", "orders")
+    assert "0 new, 0 changed, 1 unchanged" in again

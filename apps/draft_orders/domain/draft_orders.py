@@ -72,7 +72,8 @@ def create_draft_order(
     ``value_type``, ``title``, ``description``), ``shipping_line`` (``title``, ``price``, ``handle``),
     ``discount_codes`` and ``presentment_currency``. Each of the ``lines`` has ``variant_id``, or ``title`` and
     ``price``, and optionally ``quantity``, ``price``, ``properties``, ``applied_discount``, and for custom items
-    ``sku``, ``vendor``, ``grams``, ``taxable`` and ``requires_shipping``.
+    ``sku``, ``vendor``, ``grams``, ``taxable`` and ``requires_shipping``. Imports also set ``columns``, see
+    ``build_draft_lines``.
 
     Raises:
         DraftOrderRefused: Values are invalid.

@@ -179,7 +179,8 @@ def build_draft_lines(
     """Return the lines of a draft order, completed from the catalog and not saved or calculated.
 
     Each row has ``variant_id``, or ``title`` and ``price``. ``id`` refers to an existing line, which keeps its price
-    and the other values that the row omits.
+    and the other values that the row omits. Imports set ``columns``, the values that the line has in another shop. They
+    take precedence over the catalog.
 
     Raises:
         DraftOrderRefused: Values are invalid.
@@ -236,4 +237,4 @@ def _get_line_values(row: ReadOnlyAttrs, line: DraftOrderLine | None) -> Attrs:
     given = {name: row[name] for name in names if row.get(name) is not None}
     if "title" in given:
         kept.pop("name", None)
-    return {**kept, **given, "variant_id": variant_id}
+    return {**kept, **given, **row.get("columns", {}), "variant_id": variant_id}

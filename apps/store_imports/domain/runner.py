@@ -239,6 +239,8 @@ def _import_page(  # noqa: PLR0917 - the parts of a run
     ids = [int(row["id"]) for row in pending]
     with event_context(), stream.fetch_files(source, pending) as files, transaction.atomic():
         claim.extend()
+        # An object may have been created in the store after the start of the run.
+        source = replace(source, at=timezone.now())
         with record_for_audit_log_only():
             results = stream.write_objects(source, pending, files) if pending else []
             results = redirect_source_paths(source, stream, pending, results)

@@ -58,9 +58,10 @@ class ObjectResult:
 class Source:
     """The store to read: its client, its ``shop`` object, and the map of ids.
 
-    ``keep_alive`` extends the lease during long work. ``at`` is the time of the run. If ``changed_since`` is given,
-    only objects that have changed since then must be read. If ``only_ids`` are given, only these objects. If
-    ``is_thorough``, changes that do not show in the time of change of a listed object must be read as well.
+    ``keep_alive`` extends the lease during long work. ``at`` is the time at which objects are written. If
+    ``changed_since`` is given, only objects that have changed since then must be read. If ``only_ids`` are given, only
+    these objects. If ``is_thorough``, changes that do not show in the time of change of a listed object must be read as
+    well.
     ``with_variant_metafields`` also reads the metafields of variants and of product images.
     ``open_lists`` has the lists that streams are reading.
     """

@@ -124,6 +124,7 @@ def _save_rows(
         columns = {column: getattr(draft, column) for column in _get_columns(model, _KEPT_OF_ROWS[model])}
         if isinstance(row, LineItem):
             columns["duties"] = _keep_duty_ids(row.duties, draft.duties)
+            columns |= _get_new_references(row, draft)
         if changes := apply_changes(row, columns):
             row.save(update_fields=list(changes))
             is_changed = True
@@ -133,6 +134,15 @@ def _save_rows(
     elif new:
         type(new[0])._default_manager.bulk_create(new)
     return is_changed or bool(new)
+
+
+def _get_new_references(saved: LineItem, restored: LineItem) -> dict[str, int | None]:
+    """Return the product and the variant of an item that had none, because they were restored after the order."""
+    return {
+        column: getattr(restored, column)
+        for column in ("variant_id", "product_id")
+        if getattr(saved, column) is None and getattr(restored, column) is not None
+    }
 
 
 def _keep_duty_ids(saved: Sequence[Mapping[str, Any]], restored: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

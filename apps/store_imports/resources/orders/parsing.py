@@ -52,6 +52,7 @@ class OrderContext:
     """The rows of this shop that the orders of a page refer to, as ids of this shop by ids of the store.
 
     Customers with erased personal data are in ``erased``. ``tracked`` are the variants of this shop with tracked stock.
+    ``has_catalog`` is true if the import has products.
     """
 
     customers: Mapping[int, int]
@@ -61,6 +62,7 @@ class OrderContext:
     locations: Mapping[int, int]
     gift_cards: Mapping[int, int]
     tracked: frozenset[int]
+    has_catalog: bool
     primary: int
     brand: str
     at: datetime
@@ -86,6 +88,7 @@ class OrderContext:
             locations=_get_locations(source),
             gift_cards=source.ids.get_target_ids("gift_card", cards),
             tracked=frozenset(pk for pk, is_tracked in tracked.items() if is_tracked),
+            has_catalog=source.ids.has_entries("product"),
             primary=get_primary_location().pk,
             brand=source.client.brand,
             at=at,
@@ -119,7 +122,7 @@ def parse_source_order(order: SourceObject, context: OrderContext) -> ParsedOrde
     for line, row in zip(parts.lines, body.values["line_items"], strict=True):
         _set_variant(line, row, context)
     notes = [*body.notes, *(_NO_GIFT_CARD(number=str(pk)) for pk in sorted(unknown, key=str))]
-    is_complete = not unknown
+    is_complete = not unknown and not (context.has_catalog and _has_unknown_product(body.values, context))
     if (customer_id := order["customer_id"]) is not None:
         if target := context.customers.get(customer_id):
             parts.customer = {"id": target}
@@ -129,6 +132,15 @@ def parse_source_order(order: SourceObject, context: OrderContext) -> ParsedOrde
     parts.other_members = {**parts.other_members, IS_ROUTED: True}
     _set_taken_stock(parts, body, context)
     return ParsedOrder(attrs, parts, body.values, notes, is_complete)
+
+
+def _has_unknown_product(body: ReadOnlyAttrs, context: OrderContext) -> bool:
+    """Return True if a product or variant of an item was not imported, for example because it is newer than the run."""
+    return any(
+        line.get(name) and line[name] not in known
+        for line in body["line_items"]
+        for name, known in (("product_id", context.products), ("variant_id", context.variants))
+    )
 
 
 def _set_variant(line: ReadOnlyAttrs, row: ReadOnlyAttrs, context: OrderContext) -> None:

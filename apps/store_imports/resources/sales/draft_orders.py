@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 from django.db import transaction
 from django.db.models import Model
 
-from apps.catalog.models import Variant
+from apps.catalog.models import Product, Variant
 from apps.core.i18n.messages import Amount, Message, define_message, define_text, join_messages
 from apps.core.money import format_decimal
 from apps.core.rest.resources.serializers import validate_body
@@ -53,8 +53,14 @@ _FIELDS = (
 _NULLABLE_FIELDS = frozenset(
     {"note", "email", "shipping_address", "billing_address", "applied_discount", "shipping_line"}
 )
-_LINE_FIELDS = ("price", "quantity", "applied_discount", "properties")
-_CUSTOM_FIELDS = ("sku", "vendor", "grams", "requires_shipping", "taxable")
+_LINE_FIELDS = (
+    *("price", "quantity", "applied_discount", "properties", "title", "sku", "vendor", "grams", "requires_shipping"),
+    "taxable",
+)
+# As in ``LineBase``.
+_VARIANT_TITLE_LENGTH, _NAME_LENGTH = 800, 1100
+# Values that a line keeps when the product or variant changes or is deleted.
+_KEPT_COLUMNS = ("title", "sku", "vendor", "grams", "requires_shipping", "taxable")
 _NO_CUSTOMER = define_text("store_imports.draft_customer", "The customer of the draft order was not imported.")
 _NO_VARIANTS = define_message(
     "store_imports.draft_variants",
@@ -110,6 +116,7 @@ class _Targets:
     drafts: Mapping[int, DraftOrder]
     customers: Mapping[int, Customer]
     variant_ids: Mapping[int, int]
+    product_ids: Mapping[int, int]
     orders: Mapping[int, Order]
 
 
@@ -160,18 +167,18 @@ class DraftOrderStream(OptionalStream):
 
 
 def _find_targets(source: Source, objects: Sequence[SourceObject]) -> _Targets:
-    customer_ids, variant_ids, order_ids = set(), set(), set()
+    customer_ids, variant_ids, product_ids, order_ids = set(), set(), set(), set()
     for row in objects:
         with refuse_malformed(DraftOrderStream.name, row):
             customer_ids |= {int((row.get("customer") or {}).get("id") or 0)}
             order_ids |= {int(row.get("order_id") or 0)}
             variant_ids |= {int(line.get("variant_id") or 0) for line in row["line_items"]}
-    variants = source.ids.get_target_ids("variant", variant_ids)
-    existing = set(Variant.objects.filter(pk__in=variants.values()).order_by().values_list("pk", flat=True))
+            product_ids |= {int(line.get("product_id") or 0) for line in row["line_items"]}
     return _Targets(
         drafts=_load(source, DraftOrder, "draft_order", {row["id"] for row in objects}),
         customers=_load(source, Customer, "customer", customer_ids),
-        variant_ids={source_id: pk for source_id, pk in variants.items() if pk in existing},
+        variant_ids=_find_ids(source, Variant, "variant", variant_ids),
+        product_ids=_find_ids(source, Product, "product", product_ids),
         orders=_load(source, Order, "order", order_ids),
     )
 
@@ -180,6 +187,13 @@ def _load(source: Source, model: type[M], resource: str, source_ids: set[int]) -
     ids = source.ids.get_target_ids(resource, source_ids)
     rows = model._default_manager.in_bulk(list(ids.values()))
     return {source_id: rows[pk] for source_id, pk in ids.items() if pk in rows}
+
+
+def _find_ids(source: Source, model: type[Model], resource: str, source_ids: set[int]) -> Mapping[int, int]:
+    """Return the ids of existing rows by their ids in the store."""
+    ids = source.ids.get_target_ids(resource, source_ids)
+    existing = set(model._default_manager.filter(pk__in=ids.values()).order_by().values_list("pk", flat=True))
+    return {source_id: pk for source_id, pk in ids.items() if pk in existing}
 
 
 def _write_draft(source: Source, row: SourceObject, targets: _Targets) -> ObjectResult:
@@ -194,7 +208,8 @@ def _write_draft(source: Source, row: SourceObject, targets: _Targets) -> Object
     before = draft.version if draft else None
     with refuse_malformed(DraftOrderStream.name, row):
         body, problems = _build_body(row, draft, customer, targets.variant_ids)
-    draft = _save_draft(source, body, draft, problems)
+        columns = [_get_own_columns(line, targets.product_ids) for line in row["line_items"]]
+    draft = _save_draft(source, body, columns, draft, problems)
     if row.get("status") == DraftOrder.Status.INVOICE_SENT:
         sent_at = parse_source_moment(row.get("invoice_sent_at")) or source.at
         mark_invoice_sent(draft, sent_at, actor=ACTOR, at=source.at)
@@ -245,19 +260,28 @@ def _build_body(
 
 def _build_line(row: SourceObject, variant_ids: Mapping[int, int]) -> Attrs:
     variant_id = variant_ids.get(row.get("variant_id") or 0)
-    names = _LINE_FIELDS if variant_id else (*_LINE_FIELDS, *_CUSTOM_FIELDS)
-    line = {name: row[name] for name in names if row.get(name) is not None}
-    if variant_id is None:
-        # The name of an item that had a variant includes the title of the variant.
-        line["title"] = row.get("name") or row["title"]
+    line = {name: row[name] for name in _LINE_FIELDS if row.get(name) is not None}
     return {"applied_discount": None, **line, "variant_id": variant_id}
+
+
+def _get_own_columns(row: SourceObject, product_ids: Mapping[int, int]) -> Attrs:
+    """Return the columns of a line that a request body can't have."""
+    columns: Attrs = {"variant_title": str(row.get("variant_title") or "")[:_VARIANT_TITLE_LENGTH]}
+    columns |= {"sku": "", "vendor": ""}
+    if name := str(row.get("name") or "")[:_NAME_LENGTH]:
+        columns["name"] = name
+    if product_id := product_ids.get(row.get("product_id") or 0):
+        columns["product_id"] = product_id
+    return columns
 
 
 def _is_same_kind(line: Attrs, existing: DraftOrderLine) -> bool:
     return line["variant_id"] is not None or line["title"] == existing.title
 
 
-def _save_draft(source: Source, body: Attrs, draft: DraftOrder | None, problems: list[Message]) -> DraftOrder:
+def _save_draft(
+    source: Source, body: Attrs, columns: Sequence[Attrs], draft: DraftOrder | None, problems: list[Message]
+) -> DraftOrder:
     """Create or update a draft order. Codes that this shop refuses, such as expired ones, are left out."""
 
     def save(attrs: Attrs) -> DraftOrder:
@@ -268,7 +292,10 @@ def _save_draft(source: Source, body: Attrs, draft: DraftOrder | None, problems:
 
     with convert_api_errors():
         attrs = validate_body(DraftOrderSerializer, get_latest_version(), body, instance=draft)
-    lines = attrs.pop("line_items")
+    lines = [
+        {**line, "columns": own | {name: line[name] for name in _KEPT_COLUMNS if line.get(name) is not None}}
+        for line, own in zip(attrs.pop("line_items"), columns, strict=True)
+    ]
     customer = attrs.pop("customer", None)
     attrs["customer_id"] = customer["id"] if customer else None
     return save_without_refused_codes(save, attrs, problems)
