@@ -291,3 +291,21 @@ def test_staff_see_and_import_only_what_they_may_import(panel: Panel, importer: 
     editor.forge(START, pk, group=["products", "customers", "gift_cards", "themes"])
     assert "products" in get_connection(importer).streams
     assert not {"customers", "gift_cards", "themes", "script_tags"} & set(get_connection(importer).streams)
+
+
+def test_an_ended_import_says_so_and_is_not_started_again(panel: Panel, importer: StoreImporter) -> None:
+    pk = start(panel, importer, "customers")
+    run_next_job(importer)
+    with shop_scope(importer.shop):
+        StoreImport.objects.update(ended_at=timezone.now())
+    connect(panel, importer)
+
+    html = panel.get(CHANGE, pk).content.decode()
+    panel.forge(START, pk, group=["customers"])
+    refused = panel.get(CHANGE, pk).content.decode()
+
+    assert "The import of this store ended on" in html
+    assert [text for text in ("Start import", "Bring over changes") if text in html] == []
+    # The page has a note, and a message about the refused start.
+    assert refused.count("The import of this store ended on") == 2
+    assert get_connection(importer).state != StoreConnection.State.RUNNING

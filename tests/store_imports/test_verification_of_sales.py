@@ -176,6 +176,7 @@ def test_items_of_products_imported_after_their_order_refer_to_them(importer: St
         assert (item.product_id, item.variant_id) != (None, None)
         assert list(item.taken_from.values()) == [3]
         assert InventoryLevel.objects.get(item=item.variant.inventory_item_id).available == 17
-        assert list(consistency_checks.find_differences(CHECKS)) == []
+        of_shop = f"shop {importer.shop.pk},"
+        assert [row for row in map(str, consistency_checks.find_differences(CHECKS)) if of_shop in row] == []
     again = importer.run("--only", "orders")
     assert "0 new, 0 changed, 1 unchanged" in again

@@ -26,6 +26,7 @@ from apps.imports_exports.admin.csv_response import create_csv_response
 from apps.store_imports.admin import report
 from apps.store_imports.admin.forms import ConnectionForm
 from apps.store_imports.domain import background_runs, connections
+from apps.store_imports.domain.errors import StoreImportEnded
 from apps.store_imports.domain.progress import describe_remaining, estimate_remaining
 from apps.store_imports.domain.selection import GROUPS, find_missing_references, get_stream_label, select_streams
 from apps.store_imports.models import StoreConnection, StoreImport
@@ -102,7 +103,8 @@ class StoreImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StoreImport]):
             "has_begun": bool(states),
             "problems": list(report.build_problem_rows(list(problems[: report.MAX_SHOWN_PROBLEMS]))),
             "problem_count": problems.count(),
-            "may_start": has_permission(request, ADD),
+            "may_start": has_permission(request, ADD) and store_import.ended_at is None,
+            "ended": store_import.ended_at and StoreImportEnded(store_import.ended_at).sentence,
             "settings": report.list_settings(connection.settings) if connection else [],
         }
         if connection is not None:
@@ -121,7 +123,8 @@ class StoreImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StoreImport]):
                 "retry_error": translate(job.error) if job is not None and is_retried else "",
             }
         has_token = bool(connection.token)
-        is_choosable = connection.state == _State.READY and has_token
+        has_ended = connection.store_import.ended_at is not None
+        is_choosable = connection.state == _State.READY and has_token and not has_ended
         missing = find_missing_references(select_streams(connection.streams)) if connection.streams else ()
         return {
             "has_token": has_token,

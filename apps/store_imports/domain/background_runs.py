@@ -26,11 +26,12 @@ from apps.store_imports.domain.errors import (
     SelectionRefused,
     SourceUnreachable,
     StoreImportBusy,
+    StoreImportEnded,
     TokenMissing,
 )
 from apps.store_imports.domain.runner import run_store_import
 from apps.store_imports.domain.selection import select_streams
-from apps.store_imports.models import StoreConnection, StreamState
+from apps.store_imports.models import StoreConnection, StoreImport, StreamState
 
 RUN_TASK = "store_imports.run_import"
 STARTED, PAUSED, ENDED = "store_imports/start", "store_imports/pause", "store_imports/end"
@@ -51,6 +52,7 @@ def start_run(connection: StoreConnection, *, streams: Collection[str], actor: s
         SelectionRefused: Nothing or an unknown stream is selected.
         TokenMissing: The token was deleted.
         ImportRunning: An import of this shop is running.
+        StoreImportEnded: A final pass has ended the import.
     """
     if not streams:
         raise SelectionRefused(_NOTHING_SELECTED)
@@ -62,11 +64,14 @@ def start_run(connection: StoreConnection, *, streams: Collection[str], actor: s
         raise ImportRunning
     if not row.token:
         raise TokenMissing
+    store_import = StoreImport.objects.get(pk=row.store_import_id)
+    if store_import.ended_at is not None:
+        raise StoreImportEnded(store_import.ended_at)
     row.state, row.streams, row.problem = _State.RUNNING, names, as_message("")
     row.run += 1
     row.token_expires_at = at + TOKEN_LIFETIME
     row.save(update_fields=["state", "streams", "problem", "run", "token_expires_at"])
-    record_event(STARTED, row.store_import, actor=actor, at=at, changes={"streams": [None, names]})
+    record_event(STARTED, store_import, actor=actor, at=at, changes={"streams": [None, names]})
     jobs.enqueue(RUN_TASK, actor=actor, import_id=row.store_import_id, run=row.run)
 
 

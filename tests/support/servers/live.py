@@ -76,7 +76,8 @@ def run_server(database_url: str, data_dir: Path, *others: str, **env: str) -> I
 
 def stop_process(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
-    process.wait(timeout=30)
+    # Gunicorn kills a process that does not stop within 30 seconds.
+    process.wait(timeout=60)
 
 
 def get_database_url() -> str:
