@@ -31,6 +31,7 @@ from tests.store_imports.faulty_proxy import BROKEN, CUT, HELD, LIMITED, OK, REO
 from tests.store_imports.old_store import add_metafield, describe_store, fill_store, post
 from tests.support.api_client import ApiClient
 from tests.support.databases.snapshots import assert_database_unchanged
+from tests.support.factories.inventory import make_location
 from tests.support.servers.live import LiveServer
 from tests.support.types import JsonObject
 from tests.support.webhooks import make_subscription
@@ -150,6 +151,30 @@ def test_later_changes_in_the_store_are_imported_and_nothing_is_doubled(importer
     assert counts["custom_collections"] == [0, 1, 1, 0]
     assert counts["pages"] == [0, 1, 2, 0]
     assert counts["page_metafields"] == [0, 1, 2, 0]
+
+
+def test_stock_at_a_location_without_the_item_in_the_store_becomes_zero(importer: StoreImporter) -> None:
+    source = importer.source
+    with shop_scope(source.installation.shop):
+        depot = make_location(source.installation.shop, name="Depot")
+    primary = next(row for row in source.get("locations.json").json()["locations"] if row["id"] != depot.pk)
+    variant = {"sku": "CHAIR", "inventory_management": "platform"}
+    product = post(source, "products", "product", {"title": "Chair", "variants": [variant]})
+    item_id = product["variants"][0]["inventory_item_id"]
+    for location_id, available in ((primary["id"], 4), (depot.pk, 9)):
+        body = {"inventory_item_id": item_id, "location_id": location_id, "available": available}
+        assert source.post("inventory_levels/set.json", body).status_code == 200
+    importer.run()
+    level = f"inventory_levels.json?inventory_item_id={item_id}&location_id={primary['id']}"
+    assert source.delete(level).status_code == 200
+
+    changed = get_counts(importer.run())
+    unchanged = get_counts(importer.run())
+
+    assert (changed["products"], unchanged["products"]) == ([0, 1, 0, 0], [0, 0, 1, 0])
+    with shop_scope(importer.shop):
+        levels = InventoryLevel.objects.values_list("location__name", "available")
+        assert dict(levels) == {primary["name"]: 0, "Depot": 9}
 
 
 def test_all_addresses_of_a_customer_are_replaced_with_those_of_the_store(importer: StoreImporter) -> None:

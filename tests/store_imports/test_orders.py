@@ -14,6 +14,7 @@ from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Customer
 from apps.documents.models import IssuedDocument
 from apps.fulfillment.domain.fulfillment_orders import routing
+from apps.fulfillment.models import FulfillmentOrder
 from apps.inventory.models import InventoryLevel
 from apps.notifications.models import Notification
 from apps.orders.models import LineItem, Order, Transaction
@@ -298,6 +299,27 @@ def test_later_changes_of_an_order_add_only_what_is_new(importer: StoreImporter,
     assert get_available(importer) == 17
     # The transactions of the paid order, and the fulfillment orders of both.
     assert (requests["transactions.json"], requests["fulfillment_orders.json"]) == (1, 2)
+
+
+def test_orders_that_the_store_routes_after_their_import_are_completed(importer: StoreImporter) -> None:
+    line = {"variant_id": create_product(importer.source)["variants"][0]["id"], "quantity": 3}
+    order = post(importer.source, "orders", "order", {"line_items": [line]})
+    run_import(importer)
+    with shop_scope(importer.shop):
+        assert FulfillmentOrder.objects.get().lines.get().fulfillable_quantity == 3
+    unchanged = run_import(importer)
+    with shop_scope(importer.source.installation.shop):
+        routing.route_order(order["id"], at=timezone.now())
+        (routed,) = FulfillmentOrder.objects.all()
+
+    for counts in ("0 new, 1 changed, 0 unchanged", "0 new, 0 changed, 1 unchanged"):
+        assert f"orders: {counts}" in run_import(importer)
+
+    assert "orders: 0 new, 0 changed, 1 unchanged" in unchanged
+    check_equal(importer)
+    with shop_scope(importer.shop):
+        target = MappedId.objects.get(resource="fulfillment_order")
+        assert (target.source_id, target.target_id) == (routed.pk, FulfillmentOrder.objects.get().pk)
 
 
 def get_ids(importer: StoreImporter) -> dict[tuple[str, int], int]:

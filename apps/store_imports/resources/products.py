@@ -42,6 +42,7 @@ from apps.store_imports.resources.product_details.parts import (
     align_parts,
     find_imported_parts,
 )
+from apps.store_imports.resources.product_details.removed_levels import clear_removed_levels
 
 PRODUCTS = "products"
 # The products of a page, and the items of a request. Small pages keep stock locked only for a short time.
@@ -130,7 +131,7 @@ class ProductStream(Stream):
         existing = load_existing_products(handles)
         before = find_imported_parts(source, list(existing.values()))
         notes = {row.line: row.notes for row in rows}
-        results = []
+        results: list[ObjectResult] = []
         for line, product in enumerate(objects, 1):
             if (outcome := outcomes.get(line)) is None:
                 results.append(ObjectResult(Outcome.FAILED, problem=taken[product["id"]]))
@@ -141,7 +142,7 @@ class ProductStream(Stream):
                     if target is not None and result.target_id is not None:
                         result = _align(source, product, target, result, before)
                 results.append(result)
-        return results
+        return clear_removed_levels(source, objects, results)
 
     def find_indirect_changes(self, source: Source) -> Collection[int]:
         return find_products_with_changed_stock(source)

@@ -32,10 +32,17 @@ _TEXT_COLUMNS = ("sku", "vendor", "variant_title")
 
 @dataclass(frozen=True, slots=True)
 class OrderBody:
-    """The body of an exported order, the ids of its locations by name, and notes about what is different here."""
+    """The body of an exported order.
+
+    Attributes:
+        location_ids: The ids of the locations by name.
+        is_routed: False if the store has unfulfilled items that it has not yet assigned to a location.
+        notes: What is different here.
+    """
 
     values: Attrs
     location_ids: Mapping[str, int]
+    is_routed: bool
     notes: list[Message] = field(default_factory=list)
 
 
@@ -63,12 +70,15 @@ def build_body(
     body["transactions"] = [_map_gift_card(row, gift_cards) for row in _complete_voids(order["transactions"])]
     body["refunds"] = [_complete_shipping_taxes(refund) for refund in order["refunds"]]
     body["fulfillments"] = [_build_fulfillment(row) for row in order["fulfillments"]]
-    body["fulfillment_orders"] = _build_fulfillment_orders(order, body["fulfillments"], locations)
+    fulfillment_orders = _build_fulfillment_orders(order, body["fulfillments"], locations)
+    unrouted = list(_build_missing_order(order, fulfillment_orders))
+    body["fulfillment_orders"] = [*fulfillment_orders, *unrouted]
     ids = sorted({pk for pk in _find_location_ids(body) if pk is not None})
     body["locations"] = [{"id": pk, "name": str(pk)} for pk in [*ids, _NO_LOCATION]]
     names = {str(pk): locations.get(pk, primary) for pk in [*ids, _NO_LOCATION]}
     unknown = [pk for pk in ids if pk not in locations and pk != _NO_LOCATION]
-    return OrderBody(body, {**names, PRIMARY: primary}, [_OTHER_LOCATION(number=str(pk)) for pk in unknown])
+    notes = [_OTHER_LOCATION(number=str(pk)) for pk in unknown]
+    return OrderBody(body, {**names, PRIMARY: primary}, not unrouted, notes)
 
 
 def _build_line(line: SourceObject, brand: str) -> Attrs:
@@ -170,7 +180,7 @@ def _build_fulfillment_orders(
         if row["status"] in UNFINISHED and any(line["fulfillable_quantity"] for line in row["line_items"])
     ]
     sent.apply()
-    return [*rows, *_build_missing_order(order, rows)]
+    return rows
 
 
 def _build_fulfillment_order(row: SourceObject, sent: "_SentLines", *, is_known: bool) -> Attrs:

@@ -122,7 +122,9 @@ def parse_source_order(order: SourceObject, context: OrderContext) -> ParsedOrde
     for line, row in zip(parts.lines, body.values["line_items"], strict=True):
         _set_variant(line, row, context)
     notes = [*body.notes, *(_NO_GIFT_CARD(number=str(pk)) for pk in sorted(unknown, key=str))]
-    is_complete = not unknown and not (context.has_catalog and _has_unknown_product(body.values, context))
+    is_complete = body.is_routed and not unknown
+    if context.has_catalog and _has_unknown_product(body.values, context):
+        is_complete = False
     if (customer_id := order["customer_id"]) is not None:
         if target := context.customers.get(customer_id):
             parts.customer = {"id": target}

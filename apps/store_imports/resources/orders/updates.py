@@ -1,10 +1,11 @@
 """Bring imported orders to their present state in the store."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from apps.core.i18n.messages import define_text, join_messages
 from apps.fulfillment.domain.restore import RESTORED_FULFILLMENT, RestoredFulfillment, update_restored_fulfillment
-from apps.fulfillment.models import Fulfillment, FulfillmentOrder
+from apps.fulfillment.models import Fulfillment, FulfillmentOrderLine
 from apps.fulfillment.models.orders import UNFINISHED
 from apps.orders.domain.create.drafts import assign_customer, build_order, complete_draft
 from apps.orders.domain.create.restored_stock import record_restored_stock
@@ -93,13 +94,32 @@ class _KnownParts:
 
     def is_fulfillment_changed(self) -> bool:
         """Return True if a fulfillment or fulfillment order differs from the last import, is new or was removed."""
-        unfinished = FulfillmentOrder.objects.filter(order=self._order, status__in=UNFINISHED)
-        if set(unfinished.values_list("pk", flat=True)) - set(self.get_ids("fulfillment_order")):
+        if self._count_unrouted_here() != self._count_unrouted():
             return True
         for name in ("fulfillment", "fulfillment_order"):
             entries = self._entries[name]
             for row in self._rows[name]:
                 entry = entries.get(row.get("id") or 0)
-                if entry is None or entry.digest != get_digest(row):
+                if row.get("id") and (entry is None or entry.digest != get_digest(row)):
                     return True
         return False
+
+    def _count_unrouted_here(self) -> Counter[int | None]:
+        """Return the units by line item that are in fulfillment orders that are not from the store."""
+        lines = FulfillmentOrderLine.objects.filter(
+            fulfillment_order__order=self._order, fulfillment_order__status__in=UNFINISHED
+        )
+        other = lines.exclude(fulfillment_order__in=[pk for pk in self.get_ids("fulfillment_order") if pk is not None])
+        counts: Counter[int | None] = Counter()
+        for line_item_id, quantity in other.values_list("line_item_id", "fulfillable_quantity"):
+            counts[line_item_id] += quantity
+        return +counts
+
+    def _count_unrouted(self) -> Counter[int | None]:
+        """Return the units by line item that the store has not yet assigned to a location."""
+        line_ids = dict(zip((row["id"] for row in self._rows["line_item"]), self.get_ids("line_item"), strict=True))
+        counts: Counter[int | None] = Counter()
+        for row in self._rows["fulfillment_order"]:
+            for line in row["line_items"] if not row.get("id") else ():
+                counts[line_ids[line["line_item_id"]]] += line["fulfillable_quantity"]
+        return counts
