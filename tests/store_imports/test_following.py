@@ -12,9 +12,14 @@ from urllib.parse import unquote
 import pytest
 from django.conf import settings
 from django.core.management import CommandError
+from django.utils import timezone
 
+from apps.catalog.models import Product
 from apps.core.rest.versions import get_latest_version
 from apps.core.tenancy.scope import shop_scope
+from apps.fulfillment.models import FulfillmentOrder
+from apps.inventory.models import InventoryLevel
+from apps.orders.models import Order
 from apps.store_imports.domain import runner
 from apps.store_imports.domain.following import Following, PassResult
 from apps.store_imports.domain.source_client import SourceClient
@@ -22,8 +27,10 @@ from apps.store_imports.models import ImportProblem, StoreImport
 from tests.store_imports.conftest import StoreImporter
 from tests.store_imports.faulty_proxy import HELD, OK, FaultyProxy
 from tests.store_imports.old_store import describe_store, fill_store, post
+from tests.store_imports.test_orders import create_order, create_product
 from tests.support.api_client import ApiClient
 from tests.support.factories.catalog import ATTACHMENT
+from tests.support.factories.inventory import make_location
 from tests.support.servers.live import LiveServer
 from tests.support.types import Json, JsonObject
 
@@ -158,6 +165,35 @@ def test_the_final_pass_brings_everything_and_ends_the_import(importer: StoreImp
     with pytest.raises(CommandError, match="ended on"):
         importer.run()
     importer.run("--reopen")
+
+
+def test_the_final_pass_finds_holds_and_removed_stock(importer: StoreImporter) -> None:
+    source = importer.source
+    with shop_scope(source.installation.shop):
+        depot = make_location(source.installation.shop)
+    product = create_product(source, stock=4)
+    item_id = product["variants"][0]["inventory_item_id"]
+    stock = {"inventory_item_id": item_id, "location_id": depot.pk, "available": 9}
+    assert source.post("inventory_levels/set.json", stock).status_code == 200
+    order = create_order(source, {"variant_id": product["variants"][0]["id"], "quantity": 2})
+    importer.run()
+    (waiting,) = source.get(f"orders/{order['id']}/fulfillment_orders.json").json()["fulfillment_orders"]
+    hold = {"fulfillment_hold": {"reason": "awaiting_payment"}}
+    assert source.post(f"fulfillment_orders/{waiting['id']}/hold.json", hold).status_code == 200
+    level = f"inventory_levels.json?inventory_item_id={item_id}&location_id={depot.pk}"
+    assert source.delete(level).status_code == 200
+    with shop_scope(source.installation.shop):
+        # The store does not note them as changes of the order and of the product.
+        past = timezone.now() - timedelta(days=1)
+        Order.objects.filter(pk=order["id"]).update(updated_at=past)
+        Product.objects.filter(pk=product["id"]).update(updated_at=past)
+        InventoryLevel.objects.update(updated_at=past)
+
+    importer.run("--final")
+
+    with shop_scope(importer.shop):
+        assert FulfillmentOrder.objects.get().status == "on_hold"
+        assert dict(InventoryLevel.objects.values_list("location__name", "available"))["Depot"] == 0
 
 
 def test_following_survives_a_kill_and_ends_cleanly_on_a_signal(

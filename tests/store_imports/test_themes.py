@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections import Counter
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -138,6 +139,24 @@ def test_an_import_continues_within_a_theme(
 def get_all_files(importer: StoreImporter) -> list[str]:
     with shop_scope(importer.source.installation.shop):
         return list(Asset.objects.values_list("key", flat=True))
+
+
+def test_files_of_themes_with_long_ids_are_imported_once(
+    importer: StoreImporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Move the imported themes to the ids of an installation with an id range."""
+
+    def create_with_long_id(**values: Any) -> Theme:
+        pk = create_empty_theme(**values).pk
+        Theme.objects.filter(pk=pk).update(id=9 * 10**12 + pk)
+        return Theme.objects.get(pk=9 * 10**12 + pk)
+
+    monkeypatch.setattr(themes, "create_empty_theme", create_with_long_id)
+    add_theme(importer, NAME)
+    importer.run()
+
+    assert get_files(importer, NAME) == FILES
+    assert get_counts(importer.run())["theme_files"][:2] == [0, 0]
 
 
 def test_files_have_different_numbers_that_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ LEASE = timedelta(seconds=60)
 MAX_SLEEP_SECONDS = 10.0
 # A pass over the changes also reads the changes of this time before the last complete pass, so that transactions of the
 # store that were open at its start are not missed.
-OVERLAP = timedelta(seconds=60)
+OVERLAP = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)

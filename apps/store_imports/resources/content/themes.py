@@ -29,8 +29,8 @@ from apps.store_imports.resources.rest_objects import create_reader
 
 PAGE_SIZE = 50
 MAX_NAME = 255
-# The number of a file within its theme has this many bits.
-KEY_BITS = 32
+# The ID of a file in the map of IDs has the last bits of the theme's ID, and the number of the file within its theme.
+_THEME_BITS, KEY_BITS = 30, 32
 # The number of themes to look up. A shop has at most 20.
 _MAX_THEMES = 1000
 _PUBLISHED_THEME = define_text(
@@ -116,8 +116,9 @@ class ThemeFileStream(Stream):
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         """Return the next files of the first theme that has files after ``position``, without their contents."""
         themes = {row.target_id: row.source_id for row in source.ids.get_next_entries("theme", 0, _MAX_THEMES)}
-        next_themes = [pk for pk in themes if pk >= position >> KEY_BITS]
-        for theme_id in Theme.objects.filter(pk__in=next_themes).order_by("pk").values_list("pk", flat=True):
+        next_themes = [pk for pk in themes if _number_theme(pk) >= position >> KEY_BITS]
+        existing = Theme.objects.filter(pk__in=next_themes).values_list("pk", flat=True)
+        for theme_id in sorted(existing, key=_number_theme):
             files = _read_files(source, themes[theme_id], theme_id)
             if rows := [row for row in files if row["id"] > position]:
                 return rows[:PAGE_SIZE]
@@ -145,8 +146,11 @@ class ThemeFileStream(Stream):
     def write_objects(
         self, source: Source, objects: Sequence[SourceObject], files: Mapping[int, StoredAsset | Message]
     ) -> Sequence[ObjectResult]:
-        themes = Theme.objects.in_bulk([row["id"] >> KEY_BITS for row in objects])
-        return [_write_file(source, row, themes.get(row["id"] >> KEY_BITS), files[row["id"]]) for row in objects]
+        theme_ids = source.ids.get_target_ids("theme", {row["theme_id"] for row in objects})
+        themes = Theme.objects.in_bulk(list(theme_ids.values()))
+        return [
+            _write_file(source, row, themes.get(theme_ids.get(row["theme_id"], 0)), files[row["id"]]) for row in objects
+        ]
 
 
 def _read_files(source: Source, source_theme_id: int, theme_id: int) -> list[SourceObject]:
@@ -167,8 +171,13 @@ def _read_files(source: Source, source_theme_id: int, theme_id: int) -> list[Sou
             }
     numbers = _number_keys(files)
     return sorted(
-        ({"id": theme_id << KEY_BITS | numbers[key], **row} for key, row in files.items()), key=itemgetter("id")
+        ({"id": _number_theme(theme_id) << KEY_BITS | numbers[key], **row} for key, row in files.items()),
+        key=itemgetter("id"),
     )
+
+
+def _number_theme(theme_id: int) -> int:
+    return theme_id % 2**_THEME_BITS
 
 
 def _number_keys(keys: Iterable[str]) -> Mapping[str, int]:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_message, define_text
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder
+from apps.fulfillment.models.orders import UNFINISHED
 from apps.orders.domain.create import lines as draft_lines
 from apps.orders.domain.create.drafts import OrderDraft, build_order
 from apps.orders.domain.create.orders import create_orders
@@ -34,6 +35,7 @@ from apps.store_imports.resources.orders.updates import build_result, update_ord
 
 # The shop's order counter is locked while a page is saved.
 PAGE_SIZE = 50
+_IDS_PER_QUERY = 500
 _GONE = define_text("store_imports.order_gone", "The order was deleted in the store during the import.")
 _ERASED = define_text("store_imports.order_erased", "The customer's personal data was erased in this shop.")
 _EXISTS = define_message(
@@ -83,6 +85,17 @@ class OrderStream(Stream):
                 new.append(row)
         results |= _create_all(new, context)
         return [results[row["id"]] for row in objects]
+
+    def find_indirect_changes(self, source: Source) -> Collection[int]:
+        """Return the orders with unfulfilled items, because a hold, for example, may not be a change of the order."""
+        if not source.is_thorough:
+            return ()
+        waiting = FulfillmentOrder.objects.filter(status__in=UNFINISHED).order_by()
+        order_ids = list(waiting.values_list("order_id", flat=True).distinct())
+        source_ids: set[int] = set()
+        for start in range(0, len(order_ids), _IDS_PER_QUERY):
+            source_ids |= set(source.ids.get_source_ids(self.resource, order_ids[start:][:_IDS_PER_QUERY]).values())
+        return source_ids
 
     def delete_target(self, target: Model, *, at: datetime) -> None:
         assert isinstance(target, Order)

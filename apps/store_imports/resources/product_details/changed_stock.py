@@ -1,6 +1,7 @@
 """Find products with changes only in the stock, which some stores do not note as a change of the product."""
 
 from apps.catalog.models import Variant
+from apps.inventory.models import InventoryLevel
 from apps.store_imports.domain.streams import MAX_IDS, Source
 from apps.store_imports.models import MappedId
 
@@ -24,7 +25,23 @@ def find_products_with_changed_stock(source: Source) -> set[int]:
                 product_ids |= _find_products(source, item_ids)
                 item_ids.clear()
         product_ids |= _find_products(source, item_ids)
+    if source.is_thorough:
+        for location in locations.order_by("source_id"):
+            product_ids |= _find_removed_levels(source, location)
     return product_ids - _list_changed(source) if product_ids else product_ids
+
+
+def _find_removed_levels(source: Source, location: MappedId) -> set[int]:
+    """Return the source ids of products with stock at a location where the store does not stock them."""
+    levels = source.client.iterate_pages("inventory_levels.json", "inventory_levels", location_ids=location.source_id)
+    listed = {level["inventory_item_id"] for level in levels}
+    stocked = InventoryLevel.objects.filter(location=location.target_id).exclude(available=0).order_by("item_id")
+    item_ids = list(stocked.values_list("item_id", flat=True))
+    removed: set[int] = set()
+    for start in range(0, len(item_ids), IDS_PER_PAGE):
+        source_ids = source.ids.get_source_ids("inventory_item", item_ids[start : start + IDS_PER_PAGE])
+        removed |= set(source_ids.values()) - listed
+    return _find_products(source, removed)
 
 
 def _find_products(source: Source, source_item_ids: set[int]) -> set[int]:
