@@ -73,11 +73,11 @@ class Database:
 
 
 @contextlib.contextmanager
-def create_postgres(folder: Path, suffix: str = "") -> Iterator[Database]:
+def create_postgres(folder: Path, suffix: str = "", template: Database | None = None) -> Iterator[Database]:
     """Create a PostgreSQL database and drop it after the block.
 
     ``DATABASE_URL`` determines the server. The default is 127.0.0.1. Databases with different suffixes can exist at the
-    same time. They are never prepared.
+    same time. They are never prepared. A database with a template starts as its copy.
 
     Raises:
         Unmeasurable: The server is not reachable.
@@ -94,7 +94,8 @@ def create_postgres(folder: Path, suffix: str = "") -> Iterator[Database]:
         raise Unmeasurable(f"The benchmark needs PostgreSQL; set DATABASE_URL. {error}") from None
     with connection:
         connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-        connection.execute(f"CREATE DATABASE {name}")
+        copied = urlsplit(template.environment["DATABASE_URL"]).path[1:] if template else "template1"
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {copied}")
         own = urlunsplit(url._replace(scheme="postgresql", path=f"/{name}"))
         try:
             yield describe(own, folder / f"postgres{suffix}")

@@ -165,20 +165,20 @@ def measure(options: argparse.Namespace, folder: Path) -> Results:
     port = find_free_port()
     url = f"http://127.0.0.1:{port}"
     results, chance = Results(), random.Random(options.seed)
-    with (
-        databases.create_postgres(folder, "_store") as source,
-        databases.create_postgres(folder, "_shop") as target,
-    ):
+    with contextlib.ExitStack() as stack:
+        target = stack.enter_context(databases.create_postgres(folder, "_shop"))
+        target.environment["BACKOFFICE_OUTGOING_ALLOW"] = "127.0.0.0/8"
+        target.migrate()
+        source = stack.enter_context(databases.create_postgres(folder, "_store", target))
         source.environment |= {
             "BACKOFFICE_BRAND": api.BRAND,
             # The addresses of images contain it.
             "BACKOFFICE_BASE_URL": url,
             "BACKOFFICE_METRICS_TOKEN": METRICS_TOKEN,
+            # With a separate range, an ID of the store that was not translated refers to no object of the shop.
+            "BACKOFFICE_ID_RANGE": "1",
         }
-        # With separate ranges, an ID of the store that was not translated refers to no object of the shop.
-        target.environment |= {"BACKOFFICE_ID_RANGE": "1", "BACKOFFICE_OUTGOING_ALLOW": "127.0.0.0/8"}
-        for database in (source, target):
-            database.migrate()
+        source.migrate()
         target.run_python("manage.py", "create_shop", "new.example")
         print_progress("migrated")
         tokens = fill_store(source, port, options)

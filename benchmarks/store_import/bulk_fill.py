@@ -12,11 +12,10 @@ from collections.abc import Iterator
 import django
 
 from benchmarks import imports
+from benchmarks.store_import.samples import UNFULFILLED
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 
-# The remainder of the numbers of orders that are not fulfilled, so that they can be canceled.
-UNFULFILLED = 1
 THEMES = ("Summer", "Autumn", "Winter")
 
 

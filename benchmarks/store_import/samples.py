@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from benchmarks.store_import.api import StoreApi
-from benchmarks.store_import.bulk_fill import UNFULFILLED
 from tests.support.files.images import make_plain_image
 from tests.support.types import JsonObject
 
 T = TypeVar("T")
 
 THREADS = 4
+# The remainder of the numbers of orders that are not fulfilled, so that they can be canceled.
+UNFULFILLED = 1
 THEME_FILES = 20
 _ADDRESS = {
     "first_name": "Ada", "last_name": "Lovelace", "address1": "1 Main Street", "city": "Berlin", "zip": "10115",
