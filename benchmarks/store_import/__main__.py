@@ -111,7 +111,7 @@ class KilledImport:
 
     def _count_requests(self) -> int:
         """Return the number of the store's requests, except those of the writers."""
-        return api.count_requests(self.port, METRICS_TOKEN) - self.writers.statuses.total()
+        return api.count_requests(self.port, METRICS_TOKEN).total() - self.writers.statuses.total()
 
     def _run_once(self, *arguments: str, kill_after: float | None = None) -> None:
         run, results = self.importer.run(*arguments, kill_after=kill_after), self.results
@@ -131,8 +131,10 @@ class KilledImport:
             results.requests = self._count_requests()
 
 
-def finish(importer: Importer, results: Results) -> None:
+def finish(importer: Importer, results: Results, port: int) -> None:
+    before = api.count_requests(port, METRICS_TOKEN)
     run = importer.run_to_end("--final")
+    results.final_requests = api.count_requests(port, METRICS_TOKEN) - before
     results.final_seconds = run.seconds
     results.refusals = _REFUSED.findall(run.output)
     if behind := _BEHIND.search(run.output):
@@ -189,7 +191,7 @@ def measure(options: argparse.Namespace, folder: Path) -> Results:
                 KilledImport(importer, writers, port, results).run(options.kills, chance, options.between)
             results.writes, results.unexpected_statuses = writers.writes, writers.unexpected_statuses
             wait_until_idle(source)
-            finish(importer, results)
+            finish(importer, results, port)
             verify(importer, results, folder / "findings.jsonl")
             import_again(importer, results, target)
     results.peak_mb, results.busy_seconds = importer.peak_mb, importer.busy_seconds

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import threading
 import time
 import urllib.request
@@ -19,6 +20,7 @@ PREFIX = "/admin/api/2026-10/"
 PAUSE_SECONDS = 0.2
 PAGE_SIZE = 10
 _BUSY = {429, 503}
+_REQUESTS = re.compile(r'^backoffice_requests_total\{.*route="([^"]*)".*\} (\S+)$', re.MULTILINE)
 _EXPECTED = {200, 201, 404, 409, 422}
 
 
@@ -152,11 +154,13 @@ def run_writers(port: int, tokens: list[str], seed: int) -> Iterator[Writers]:
         raise errors[0]
 
 
-def count_requests(port: int, metrics_token: str) -> int:
-    """Return how many requests the web processes have handled."""
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/metrics", headers={"Authorization": f"Bearer {metrics_token}"}
-    )
+def count_requests(port: int, metrics_token: str) -> Counter[str]:
+    """Return how many requests the web processes have handled, by route."""
+    headers = {"Authorization": f"Bearer {metrics_token}"}
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/metrics", headers=headers)
     with urllib.request.urlopen(request, timeout=30) as response:
-        lines = response.read().decode().splitlines()
-    return int(sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("backoffice_requests_total{")))
+        text = response.read().decode()
+    counts = Counter[str]()
+    for route, number in _REQUESTS.findall(text):
+        counts[route] += int(float(number))
+    return counts

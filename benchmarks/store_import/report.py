@@ -20,6 +20,7 @@ class Results:
         objects: The objects of the first complete pass, as its report counts them.
         import_seconds: The time of the processes of this pass, without waiting for the claims of killed processes.
         requests: The requests of this pass to the store.
+        final_requests: The requests of the final run, by route.
         second_events: The events and webhook deliveries that the second run has added to the shop.
     """
 
@@ -33,6 +34,7 @@ class Results:
     writes: int = 0
     unexpected_statuses: dict[int, int] = field(default_factory=dict)
     final_seconds: float = 0.0
+    final_requests: dict[str, int] = field(default_factory=dict)
     seconds_behind: float | None = None
     verify_seconds: float = 0.0
     summaries: dict[str, dict[str, int]] = field(default_factory=dict)
