@@ -27,7 +27,7 @@ import psycopg
 
 from benchmarks import databases, servers
 from benchmarks.load import Unmeasurable
-from benchmarks.scale import get_exit_code
+from benchmarks.scale import SHARE, get_exit_code
 from benchmarks.store_import import api
 from benchmarks.store_import.importer import Importer, check_end
 from benchmarks.store_import.report import Results, print_results
@@ -185,7 +185,7 @@ def measure(options: argparse.Namespace, folder: Path) -> Results:
         print_progress("migrated")
         tokens = fill_store(source, port, options)
         importer = Importer(target.environment, url, tokens[0])
-        with run_store(source, port, rate_limit=True):
+        with run_store(source, port, rate_limit=SHARE == 1):
             wait_until_idle(source)
             with api.run_writers(port, tokens[1:], options.seed) as writers:
                 KilledImport(importer, writers, port, results).run(options.kills, chance, options.between)

@@ -51,6 +51,8 @@ class Samples:
 
     def create_all(self) -> None:
         create, products, orders = self._run, len(self.products), len(self.orders)
+        # Drafts get the tax rates of the countries.
+        self._create_settings()
         create(self._add_images, self.products[::5])
         create(self._refund, self.orders[::20])
         create(self._cancel, self.orders[UNFULFILLED::50])
@@ -63,9 +65,8 @@ class Samples:
         create(self._create_blog, range(2))
         create(self._create_draft, range(max(orders // 100, 4)))
         create(self._put_theme_files, self.api.request("GET", "themes.json")["themes"])
-        self._create_rest()
         for plural, rows in (("products", self.products), ("customers", self.customers), ("orders", self.orders)):
-            create(lambda row, plural=plural: self._add_metafield(f"{plural}/{row['id']}"), rows[::10])
+            create(self._add_metafield, [f"{plural}/{row['id']}" for row in rows[::10]])
 
     def _run(self, work: Callable[[T], object], rows: Iterable[T]) -> None:
         with ThreadPoolExecutor(THREADS) as pool:
@@ -195,7 +196,7 @@ class Samples:
             asset = {"key": f"snippets/part-{number}.liquid", "value": text}
             self.api.request("PUT", f"themes/{theme['id']}/assets.json", {"asset": asset})
 
-    def _create_rest(self) -> None:
+    def _create_settings(self) -> None:
         self.api.create("countries", "country", {"code": "DE", "tax": 0.19})
         tag = {"event": "onload", "src": "https://scripts.example/app.js"}
         self.api.create("script_tags", "script_tag", tag)
