@@ -44,17 +44,17 @@ _SUMMARY = re.compile(
 _SUMMARY_NAMES = ("equal", "differing", "missing", "deleted", "more", "limits")
 _REFUSED = re.compile(r"^(\w+ \d+: not imported: .*)$", re.MULTILINE)
 _BEHIND = re.compile(r"The shop was ([0-9.]+) seconds behind the store")
-# Jobs that the store has not finished, except emails, which wait for a mail server.
-_COUNT_WORK = """
-    SELECT (SELECT count(*) FROM catalog_delayedupdate WHERE is_waiting)
-         + (SELECT count(*) FROM jobs_job WHERE state IN ('waiting', 'running') AND due_at <= now()
-            AND task <> 'customers.send_invitation')
+# Stock changes that the store has not reported yet, and its unfinished jobs, by task.
+_WORK = """
+    SELECT 'stock changes', count(*) FROM catalog_delayedupdate WHERE is_waiting HAVING count(*) > 0
+    UNION ALL
+    SELECT task, count(*) FROM jobs_job WHERE state IN ('waiting', 'running') AND due_at <= now() GROUP BY task
 """
 _COUNT_EVENTS = """
     SELECT (SELECT count(*) FROM events_event) + (SELECT count(*) FROM webhooks_pending)
          + (SELECT count(*) FROM webhooks_delivery)
 """
-_SETTLING_SECONDS = 120
+_STALLED_SECONDS = 120
 
 
 def fetch_number(database: databases.Database, statement: str) -> int:
@@ -83,12 +83,15 @@ def run_store(source: databases.Database, port: int, *, rate_limit: bool) -> Ite
 
 
 def wait_until_idle(source: databases.Database) -> None:
-    """Wait until the store's worker has finished the work of the last changes."""
-    deadline = time.monotonic() + _SETTLING_SECONDS
-    while (count := fetch_number(source, _COUNT_WORK)) and time.monotonic() < deadline:
-        time.sleep(1)
-    if count:
-        raise Unmeasurable(f"The store has {count} unfinished jobs after {_SETTLING_SECONDS} s.")
+    """Wait until the store's worker has finished its work, such as the fulfillment orders of imported orders."""
+    least, deadline = sys.maxsize, 0.0
+    with psycopg.connect(source.environment["DATABASE_URL"], autocommit=True) as connection:
+        while work := {str(task): int(count) for task, count in connection.execute(_WORK)}:
+            if sum(work.values()) < least:
+                least, deadline = sum(work.values()), time.monotonic() + _STALLED_SECONDS
+            elif time.monotonic() > deadline:
+                raise Unmeasurable(f"The store's work makes no progress: {work}")
+            time.sleep(1)
 
 
 @dataclass
@@ -187,6 +190,7 @@ def measure(options: argparse.Namespace, folder: Path) -> Results:
         importer = Importer(target.environment, url, tokens[0])
         with run_store(source, port, rate_limit=SHARE == 1):
             wait_until_idle(source)
+            print_progress("the store is idle")
             with api.run_writers(port, tokens[1:], options.seed) as writers:
                 KilledImport(importer, writers, port, results).run(options.kills, chance, options.between)
             results.writes, results.unexpected_statuses = writers.writes, writers.unexpected_statuses
