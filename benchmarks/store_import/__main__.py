@@ -44,11 +44,12 @@ _SUMMARY = re.compile(
 _SUMMARY_NAMES = ("equal", "differing", "missing", "deleted", "more", "limits")
 _REFUSED = re.compile(r"^(\w+ \d+: not imported: .*)$", re.MULTILINE)
 _BEHIND = re.compile(r"The shop was ([0-9.]+) seconds behind the store")
-# Stock changes that the store has not reported yet, and its unfinished jobs, by task.
+# Stock changes that the store has not reported yet, and its unfinished jobs except emails, by task.
 _WORK = """
     SELECT 'stock changes', count(*) FROM catalog_delayedupdate WHERE is_waiting HAVING count(*) > 0
     UNION ALL
-    SELECT task, count(*) FROM jobs_job WHERE state IN ('waiting', 'running') AND due_at <= now() GROUP BY task
+    SELECT task, count(*) FROM jobs_job
+    WHERE state IN ('waiting', 'running') AND due_at <= now() AND task <> 'customers.send_invitation' GROUP BY task
 """
 _COUNT_EVENTS = """
     SELECT (SELECT count(*) FROM events_event) + (SELECT count(*) FROM webhooks_pending)
