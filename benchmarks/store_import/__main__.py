@@ -138,7 +138,7 @@ class KilledImport:
 def finish(importer: Importer, results: Results, port: int) -> None:
     before = api.count_requests(port, METRICS_TOKEN)
     run = importer.run_to_end("--final")
-    results.final_requests = api.count_requests(port, METRICS_TOKEN) - before
+    results.final_requests = dict(api.count_requests(port, METRICS_TOKEN) - before)
     results.final_seconds = run.seconds
     results.refusals = _REFUSED.findall(run.output)
     if behind := _BEHIND.search(run.output):
