@@ -237,8 +237,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as name:
         results = measure(options, Path(name))
-    results.save(options.report)
     is_missed = print_results(results)
+    results.save(options.report)
     print(f"\n{options.report}")
     return get_exit_code(is_missed)
 
