@@ -47,14 +47,19 @@ class Database:
             self.grow(customers)
 
     def migrate(self) -> None:
-        self._manage("manage.py", "migrate", "--verbosity", "0")
+        self.run_python("manage.py", "migrate", "--verbosity", "0")
 
     def grow(self, customers: int) -> None:
         """Fill the shop until it has this many customers."""
-        data = json.loads(self._manage("-m", "benchmarks.data", "--customers", str(customers)).splitlines()[-1])
+        data = json.loads(self.run_python("-m", "benchmarks.data", "--customers", str(customers)).splitlines()[-1])
         self.token, self.shop_id, self.seconds = data["token"], data["shop_id"], data["seconds"]
 
-    def _manage(self, *arguments: str) -> str:
+    def run_python(self, *arguments: str) -> str:
+        """Run a module or a script with the settings of this database, and return its output.
+
+        Raises:
+            Unmeasurable: The program failed.
+        """
         process = subprocess.run(
             [sys.executable, *arguments],
             env={**os.environ, **self.environment},
@@ -68,17 +73,19 @@ class Database:
 
 
 @contextlib.contextmanager
-def create_postgres(folder: Path) -> Iterator[Database]:
+def create_postgres(folder: Path, suffix: str = "", template: Database | None = None) -> Iterator[Database]:
     """Create a PostgreSQL database and drop it after the block.
 
-    ``DATABASE_URL`` determines the server. The default is 127.0.0.1.
+    ``DATABASE_URL`` determines the server. The default is 127.0.0.1. Databases with different suffixes can exist at the
+    same time. They are never prepared. A database with a template starts as its copy.
 
     Raises:
         Unmeasurable: The server is not reachable.
     """
-    if prepared := _load_prepared("postgres"):
+    if not suffix and (prepared := _load_prepared("postgres")):
         yield prepared
         return
+    name = f"{NAME}{suffix}"
     url = urlsplit(os.environ.get("DATABASE_URL") or DEFAULT_URL)
     maintenance = urlunsplit(url._replace(scheme="postgresql", path="/postgres"))
     try:
@@ -86,13 +93,14 @@ def create_postgres(folder: Path) -> Iterator[Database]:
     except psycopg.OperationalError as error:
         raise Unmeasurable(f"The benchmark needs PostgreSQL; set DATABASE_URL. {error}") from None
     with connection:
-        connection.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
-        connection.execute(f"CREATE DATABASE {NAME}")
-        own = urlunsplit(url._replace(scheme="postgresql", path=f"/{NAME}"))
+        connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        copied = urlsplit(template.environment["DATABASE_URL"]).path[1:] if template else "template1"
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {copied}")
+        own = urlunsplit(url._replace(scheme="postgresql", path=f"/{name}"))
         try:
-            yield describe(own, folder / "postgres")
+            yield describe(own, folder / f"postgres{suffix}")
         finally:
-            connection.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
+            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
 def create_sqlite(folder: Path) -> Database:

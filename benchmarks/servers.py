@@ -71,7 +71,7 @@ def run_server(
         _wait(name, process, port, path, token)
         yield RunningServer(name, port, process, time.monotonic() - began)
     finally:
-        _stop(process)
+        stop_process(process)
 
 
 def _wait(name: str, process: subprocess.Popen[bytes], port: int, path: str, token: str) -> None:
@@ -90,7 +90,7 @@ def _wait(name: str, process: subprocess.Popen[bytes], port: int, path: str, tok
     raise Unmeasurable(f"{name} does not respond ({problem}). Set BENCH_VERBOSE=1 to display errors.")
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def stop_process(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
         process.wait(10)

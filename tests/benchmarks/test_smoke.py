@@ -51,6 +51,7 @@ COMMANDS = {
     "personal_data": "--orders 300",
     "run": "--quick --rounds 1 --no-warm-up",
     "sort_orders": "",
+    "store_import": "--products 4 --customers 4 --orders 8 --kills 0",
     "theme_extraction": "--files 20 --megabytes 1 --rounds 2",
     "writers": "--rounds 1 --seconds 1",
 }
