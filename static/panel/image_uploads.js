@@ -149,6 +149,5 @@
     waiting = { submitter: event.submitter };
     say(translate("The product will be saved as soon as all images are uploaded."));
   });
-  box.querySelector("[data-pictures-dropping]").hidden = false;
   tiles().forEach((tile) => finish(tile, tile.dataset.name));
 })();

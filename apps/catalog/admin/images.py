@@ -108,6 +108,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
             "editable": request.user.has_perm(CHANGE),
             "room": MAX_IMAGES - len(rows),
             "most_files": MAX_FILES,
+            "max_bytes": MAX_BYTES,
         }
         return self.page(request, "panel/catalog/images.html", _("Images of {name}").format(name=product), **context)
 
