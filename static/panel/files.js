@@ -39,7 +39,7 @@
     };
 
     const explain = (file) => {
-      const isKnown = types.some((type) => (type.startsWith(".") ? file.name.toLowerCase().endsWith(type) : file.type === type));
+      const isKnown = types.includes("*/*") || types.some((type) => (type.startsWith(".") ? file.name.toLowerCase().endsWith(type) : file.type === type));
       if (!isKnown) return translate("The file must be in one of the formats {formats}.", { formats });
       return file.size > Number(most) ? translate("The file is larger than {size}.", { size }) : "";
     };

@@ -77,7 +77,7 @@ def get_image_rows(product: Product, data: QueryDict | None) -> list[ImageRow]:
     return [
         ImageRow(
             row.pk,
-            thumbnail(row.shop_id, row.key, row.name, row.alt or "", 64),
+            thumbnail(row.shop_id, row.key, row.name, row.alt or "", 160),
             row.alt or "",
             (row.alt or "") if data is None else data.get(f"alt-{row.pk}", row.alt or ""),
         )
