@@ -129,7 +129,7 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
     def new_view(self, request: HttpRequest) -> HttpResponseBase:
         """Show the form to choose what to export. On POST, create the export, or only describe the input."""
         form = self._create_form(request)
-        summary = summarize_form(form)
+        summary = summarize_form(form, _get_user(request))
         if request.method == "POST" and request.POST.get("step") != "summary" and form.is_valid():
             return submit_once_or_redirect(request, lambda: self._create_export(request, form), keyed=True)
         title = _("Export the audit log") if isinstance(form, AuditExportForm) else _("Export")

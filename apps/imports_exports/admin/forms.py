@@ -72,7 +72,9 @@ class ExportForm(forms.Form):
 
     @property
     def export_options(self) -> ExportOptions:
-        values = self.cleaned_data
+        return self.get_options(self.cleaned_data)
+
+    def get_options(self, values: ReadOnlyAttrs) -> ExportOptions:
         filters: dict[str, object] = {}
         if values["kind"] == ORDERS.name:
             until = values["until"] + timedelta(days=1) if values["until"] else None
