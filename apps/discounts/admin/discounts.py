@@ -25,7 +25,7 @@ from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
 from apps.discounts.admin.code_pages import CHANGE, DELETE, VIEW, CodePages, describe_uses, get_batch_context, get_uses
 from apps.discounts.admin.descriptions import STATE_KINDS, describe_period, describe_terms
-from apps.discounts.admin.form_summary import Summary, summarize_form
+from apps.discounts.admin.form_summary import Summary, summarize_discount
 from apps.discounts.admin.forms import DiscountForm, get_initial
 from apps.discounts.admin.pickers import Picker, build_pickers, search
 from apps.discounts.domain import price_rules
@@ -82,7 +82,7 @@ class DiscountAdmin(CodePages):
         data, step = request.POST, request.POST.get("step", SAVE)
         pickers = build_pickers(request, {}, data)
         form = DiscountForm(data, rule, pickers, initial=get_initial(rule) if rule else None)
-        summary = summarize_form(form)
+        summary = summarize_discount(form)
         if step == SAVE and any(picker.is_open for picker in form.used_pickers.values()):
             self.message_user(request, _NOT_SEARCHED, messages.WARNING)
             step = FIND
@@ -151,7 +151,7 @@ class DiscountAdmin(CodePages):
             "form": form,
             "original": rule,
             "step": step,
-            "summary": summary or summarize_form(form),
+            "summary": summary or summarize_discount(form),
             "entitled": _get_shown(pickers, "entitled"),
             "prerequisite": _get_shown(pickers, "prerequisite"),
             "customers": pickers["prerequisite_customer_ids"],

@@ -22,7 +22,7 @@ class Summary:
     hint: str = ""
 
 
-def summarize_form(form: DiscountForm) -> Summary:
+def summarize_discount(form: DiscountForm) -> Summary:
     """Summarize the input, or the stored rule if the form was not sent."""
     if not form.is_bound:
         rule = form.rule

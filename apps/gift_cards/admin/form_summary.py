@@ -19,7 +19,7 @@ class Summary:
     terms: list[str]
 
 
-def summarize_form(form: IssueForm) -> Summary:
+def summarize_gift_card(form: IssueForm) -> Summary:
     values: ReadOnlyAttrs = dict.fromkeys(form.fields)
     if form.is_bound:
         form.is_valid()

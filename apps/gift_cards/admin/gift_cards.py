@@ -28,7 +28,7 @@ from apps.core.i18n import formats
 from apps.customers.models import Customer
 from apps.gift_cards.admin.changelist import GiftCardList
 from apps.gift_cards.admin.columns import STATE_KINDS
-from apps.gift_cards.admin.form_summary import summarize_form
+from apps.gift_cards.admin.form_summary import summarize_gift_card
 from apps.gift_cards.admin.forms import AdjustForm, CodeForm, GiftCardForm, IssueForm
 from apps.gift_cards.admin.ledger import ROWS_PER_PAGE, build_ledger, get_ledger_rows
 from apps.gift_cards.admin.order_payment import PERMISSION, confirm_payment, load_payment
@@ -99,7 +99,7 @@ class GiftCardAdmin(GiftCardList):
         require_permission(request, ADD)
         customer = self._get_customer(request)
         form = IssueForm(get_post_data(request), customer=customer)
-        summary = summarize_form(form)
+        summary = summarize_gift_card(form)
         if request.method == "POST" and request.POST.get("step") != SUMMARY and form.is_valid():
             try:
                 response = submit_once_or_redirect(request, lambda: self._issue(request, form), keyed=True)

@@ -30,7 +30,7 @@ from apps.core.jobs.metrics import find_stall
 from apps.core.tenancy.models import User
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.core.types import Attrs
-from apps.imports_exports.admin.form_summary import summarize_form
+from apps.imports_exports.admin.form_summary import summarize_export
 from apps.imports_exports.admin.forms import AuditExportForm, ExportForm, ListExportForm, MatchingRows
 from apps.imports_exports.domain import exports
 from apps.imports_exports.domain.resources import get_exporters, get_offered_exporters, resources
@@ -129,7 +129,7 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
     def new_view(self, request: HttpRequest) -> HttpResponseBase:
         """Show the form to choose what to export. On POST, create the export, or only describe the input."""
         form = self._create_form(request)
-        summary = summarize_form(form, _get_user(request))
+        summary = summarize_export(form, _get_user(request))
         if request.method == "POST" and request.POST.get("step") != "summary" and form.is_valid():
             return submit_once_or_redirect(request, lambda: self._create_export(request, form), keyed=True)
         title = _("Export the audit log") if isinstance(form, AuditExportForm) else _("Export")

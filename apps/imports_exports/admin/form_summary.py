@@ -25,7 +25,7 @@ class Summary:
     hint: str
 
 
-def summarize_form(form: forms.Form, user: User) -> Summary:
+def summarize_export(form: forms.Form, user: User) -> Summary:
     values: ReadOnlyAttrs = {name: form.get_initial_for_field(field, name) for name, field in form.fields.items()}
     if form.is_bound:
         form.is_valid()
