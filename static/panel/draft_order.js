@@ -23,8 +23,10 @@
     return { page, sent };
   };
 
-  const isTyped = (field, sent) =>
-    field.type === "checkbox" ? field.checked !== sent.has(field.name) : field.value !== (sent.get(field.name) ?? "");
+  const isTyped = (field, sent) => {
+    if (field.type === "radio") return field.checked && field.value !== sent.get(field.name);
+    return field.type === "checkbox" ? field.checked !== sent.has(field.name) : field.value !== (sent.get(field.name) ?? "");
+  };
 
   // Replace parts of the page. What the user has typed or opened since the form was sent stays. Return true if the user
   // has typed something.

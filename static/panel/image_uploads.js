@@ -13,8 +13,9 @@
   let waiting = null;
 
   const tiles = () => [...list.querySelectorAll("[data-picture-tile]")];
-  const say = (words) => {
+  const say = (words, isError) => {
     const line = document.createElement("p");
+    if (isError) line.className = "bo-errors";
     line.textContent = words;
     said.append(line);
   };
@@ -116,7 +117,7 @@
       else {
         tile.remove();
         const failed = translate("The upload failed. Try again. If you were logged out, log in first.");
-        say(`${file.name}: ${answer?.error ?? failed}`);
+        say(`${file.name}: ${answer?.error ?? failed}`, true);
       }
       ended();
     });
@@ -149,6 +150,5 @@
     waiting = { submitter: event.submitter };
     say(translate("The product will be saved as soon as all images are uploaded."));
   });
-  box.querySelector("[data-pictures-dropping]").hidden = false;
   tiles().forEach((tile) => finish(tile, tile.dataset.name));
 })();

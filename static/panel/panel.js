@@ -301,7 +301,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (event.isComposing || event.defaultPrevented) return;
     const saves = event.key.toLowerCase() === "s" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
     const named = event.key === "Enter" && event.target.dataset?.enter;
-    const button = saves ? document.querySelector("button[name=_save]") : named && document.getElementById(named);
+    const button = saves ? document.querySelector("button[name=_save], .bo-actions-bar [name=step][value=save]") : named && document.getElementById(named);
     if (!button) return;
     event.preventDefault();
     document.activeElement.blur(); // Some fields process their input on blur.

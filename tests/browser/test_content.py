@@ -4,14 +4,15 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.utils import timezone
-from playwright.sync_api import Dialog, Locator, Page, expect
+from playwright.sync_api import Dialog, FilePayload, Locator, Page, expect
 
 from apps.content.domain import articles, assets, blob_store, blogs, themes
-from apps.content.models import Article, Asset, Theme
+from apps.content.models import Article, Asset, StoreFile, Theme
 from apps.core.admin.reverse import get_panel_url
 from apps.core.tenancy.models import Shop, User
 from tests.support.browser.pages import BrowserPage, Open
 from tests.support.factories.content import LAYOUT
+from tests.support.files.images import make_plain_image
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 _PHRASE = re.compile(r'\.phrase\((?:[\w.$]+\?)?"([^"]+)"(?::"([^"]+)")?')
@@ -284,3 +285,48 @@ def test_every_phrase_of_the_editor_is_translated() -> None:
     phrases -= {"Accept", "Reject"}  # Buttons of the editor's merge view, which the panel does not use.
     assert len(phrases) > 10
     assert [phrase for phrase in sorted(phrases) if f'"{phrase}": translate(' not in translated] == []
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_each_chosen_image_is_listed_and_uploaded_on_its_own(
+    logged_in_page: Open, owner: User, committed_shop: Shop, width: int
+) -> None:
+    window = logged_in_page(owner, committed_shop, viewport={"width": width, "height": 844})
+    page = window.go("content_storefile_add")
+    red, blue = (make_plain_image("PNG", (40, 30), color=color) for color in ("red", "blue"))
+    files: list[FilePayload] = [
+        {"name": "red.png", "mimeType": "image/png", "buffer": red},
+        {"name": "blue.png", "mimeType": "image/png", "buffer": blue},
+        {"name": "broken.png", "mimeType": "image/png", "buffer": b"no image"},
+        {"name": "terms.pdf", "mimeType": "application/pdf", "buffer": b"%PDF"},
+    ]
+
+    page.get_by_label("Choose images").set_input_files(files)
+    rows = page.get_by_role("list", name="Chosen images").get_by_role("listitem")
+    expect(rows).to_have_count(4)
+    expect(rows.nth(3)).to_contain_text("The file must be in one of the formats PNG, JPEG, GIF, WebP, AVIF.")
+    assert (window.barriers(), window.unreachable()) == ([], [])
+    page.get_by_role("button", name="Remove blue.png").press("Enter")
+    page.get_by_role("button", name="Upload", exact=True).press("Enter")
+
+    expect(rows.filter(has_text="red.png")).to_contain_text("Uploaded")
+    expect(rows.filter(has_text="broken.png")).to_contain_text("Image must be in one of the formats")
+    expect(page.get_by_role("button", name="Copy URL")).to_have_count(1)
+    expect(page.get_by_text("Uploaded: 1 of 2.")).to_be_visible()
+    assert [file.name for file in StoreFile.objects.all()] == ["red.png"]
+    assert (window.barriers(), window.unreachable()) == ([], [])
+
+
+def test_a_wrong_archive_of_a_theme_is_refused_before_the_upload(window: BrowserPage) -> None:
+    page = window.go("content_theme_add")
+    page.get_by_label("Name").fill("Winter")
+    field = page.get_by_label("Choose ZIP archive")
+    field.set_input_files({"name": "theme.txt", "mimeType": "text/plain", "buffer": b"no archive"})
+    expect(page.get_by_text("The file must be in one of the formats ZIP.")).to_be_visible()
+
+    page.get_by_role("button", name="Add theme").press("Enter")
+    expect(field).to_be_focused()
+    page.get_by_role("button", name="Remove theme.txt").press("Enter")
+    page.get_by_role("button", name="Add theme").press("Enter")
+
+    expect(page.get_by_text("The files of Winter are being installed.")).to_be_visible()

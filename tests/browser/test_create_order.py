@@ -235,7 +235,8 @@ def test_an_order_is_created_without_javascript(
     page.get_by_label("Quantity: Mug").fill("2")
     page.get_by_role("button", name="Calculate").click()
     expect_total(page, "20.00 USD")
-    page.get_by_role("button", name="Create order, payment due later").click()
+    page.get_by_role("radio", name="Payment due later").check()
+    page.get_by_role("button", name="Create order").click()
 
     expect(page.get_by_text("was created from draft #D1")).to_be_visible()
     assert Order.objects.get().financial_status == "pending"

@@ -13,7 +13,7 @@ PLACE = "element => { const box = element.getBoundingClientRect(); return [box.l
 
 
 @pytest.mark.parametrize(("width", "is_beside"), [(1400, True), (1000, True), (390, False)])
-def test_the_status_of_a_product_is_beside_or_below_it(
+def test_the_status_of_a_product_is_beside_or_below_its_title(
     window: BrowserPage, axe: None, width: int, is_beside: bool
 ) -> None:
     product = make_product("Mug", prices=("10.00",))
@@ -22,13 +22,14 @@ def test_the_status_of_a_product_is_beside_or_below_it(
 
     title = page.get_by_label("Title", exact=False).first.evaluate(PLACE)
     status = page.get_by_label("Status", exact=False).locator("visible=true").first.evaluate(PLACE)
+    images = page.get_by_role("heading", name="Images").evaluate(PLACE)
     variants = page.get_by_role("heading", name="Variants").evaluate(PLACE)
     tags = page.get_by_label("Tags", exact=False).first.evaluate(PLACE)
 
     assert (status[0] > title[0] + 200) is is_beside
-    assert (status[1] < variants[1]) is is_beside
-    assert title[1] < variants[1]
-    assert status[1] < tags[1]
+    assert title[1] < images[1] < variants[1]
+    assert status[1] < images[1]
+    assert status[1] < tags[1] < variants[1]
     assert (window.barriers(), window.unreachable()) == ([], [])
 
 

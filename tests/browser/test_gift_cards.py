@@ -93,7 +93,8 @@ def test_a_new_order_is_paid_by_code_with_the_keyboard(window: BrowserPage, comm
     expect(page.locator("#entered-gift-card")).to_be_focused()
     expect(totals.get_by_text("25.00 USD")).to_be_visible()
     assert window.barriers() == []
-    page.get_by_role("button", name="Create order, payment due later").click()
+    page.get_by_role("radio", name="Payment due later").check()
+    page.get_by_role("button", name="Create order").click()
     page.wait_for_url("**/orders/order/**")
 
     with shop_scope(committed_shop):

@@ -227,7 +227,7 @@ def upload_file(page: Page) -> None:
     open_list_menu(page)
     page.get_by_role("link", name="Import…").click()
     file = {"name": "products.csv", "mimeType": "text/csv", "buffer": TABLE.encode()}
-    page.get_by_label("File", exact=True).set_input_files(file)  # type: ignore[arg-type]
+    page.get_by_label("Choose file", exact=True).set_input_files(file)  # type: ignore[arg-type]
     page.get_by_role("button", name="Upload and validate").click()
     expect(page.get_by_text("This page updates automatically.")).to_be_visible()
 

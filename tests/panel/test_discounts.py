@@ -68,6 +68,35 @@ def read_errors(response: Response) -> list[str]:
     return list(dict.fromkeys(errors))
 
 
+def read_summary(response: Response) -> list[str]:
+    summary = response.context["summary"]
+    return [summary.title, *summary.terms, *filter(None, [summary.hint])]
+
+
+def test_the_summary_says_what_the_discount_will_give(panel: Panel) -> None:
+    hint = "Enter the value to see what the discount gives."
+    assert read_summary(panel.get(ADD)) == ["No code yet", hint]
+    assert read_summary(submit(panel, step="summary", code="A1", kind="fixed_amount", amount="x")) == ["A1", hint]
+
+    values: dict[str, Any] = {"code": "A1", "percentage": "10", "usage_limit": "5", "once_per_customer": "on"}
+    response = submit(panel, step="summary", **values, starts_at="2030-12-03T08:00")
+
+    terms = ["10% off the whole order", "Once per customer", "5 uses of each code", "From 3 Dec 2030, 08:00"]
+    assert read_summary(response) == ["A1", *terms]
+    assert not PriceRule.objects.exists()
+
+
+def test_the_summary_of_a_stored_discount_follows_the_input(panel: Panel) -> None:
+    rule = make_rule(title="Spring", value="-10")
+    assert read_summary(panel.get(CHANGE, rule.pk))[:2] == ["Spring", "10% off the whole order"]
+
+    response = submit(panel, rule, step="summary", percentage="20")
+
+    assert read_summary(response)[:2] == ["Spring", "20% off the whole order"]
+    rule.refresh_from_db()
+    assert rule.value == Decimal(-10)
+
+
 def find(name: str, term: str) -> Attrs:
     return {f"find-{name}": term}
 

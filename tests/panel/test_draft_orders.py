@@ -125,6 +125,16 @@ def test_the_payment_of_an_order_can_be_due_later(panel: Panel) -> None:
     assert Order.objects.get().financial_status == "pending"
 
 
+@pytest.mark.parametrize("payment", ["paid", "pending"])
+def test_the_chosen_payment_is_the_status_of_the_order(panel: Panel, payment: str) -> None:
+    page = run(panel, **fill_line(0, make_variant("MUG-1")), payment=payment, step="calculate")
+    assert get_input(page)["payment"] == payment
+
+    run(panel, page, step="create")
+
+    assert Order.objects.get().financial_status == payment
+
+
 def test_stock_and_codes_that_are_refused_are_named_at_their_fields(panel: Panel) -> None:
     mug, cup = make_variant("MUG-1", stock=5), make_variant("CUP-1", stock=1)
     lines = fill_line(0, mug, 2) | fill_line(4, cup, 3)

@@ -79,6 +79,19 @@ def test_exports_have_the_shops_time(
     assert Event.objects.get(topic="orders/export").subject_label == "Orders of 2031-05-05 14:33"
 
 
+def test_the_summary_says_what_an_export_will_contain(owner_client: Panel, shop: Shop) -> None:
+    make_order()
+    make_order()
+    assert owner_client.get(NEW, kind="orders").context["summary"].title == "2 orders"
+
+    values = {"kind": "orders", "format": "xlsx", "until": "2020-12-03"}
+    summary = owner_client.post(NEW, step="summary", **values).context["summary"]
+
+    assert summary.title == "0 orders"
+    assert summary.terms == ["End date: 3 Dec 2020", "Excel workbook (.xlsx)"]
+    assert not Export.objects.exists()
+
+
 def test_exports_need_the_permission_of_their_rows(panel: Panel) -> None:
     export = make_export(panel)
 

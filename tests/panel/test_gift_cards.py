@@ -211,6 +211,24 @@ def test_a_long_ledger_has_pages(panel: Panel, monkeypatch: pytest.MonkeyPatch) 
     assert 'href="?p=2"' in pages[0].content.decode()
 
 
+def test_the_summary_says_what_issuing_the_card_does(panel: Panel) -> None:
+    make_customer(first_name="Ada", email="ada@example.com")
+    assert panel.get(ISSUE).context["summary"].title == "Gift card without a value yet"
+    typed = {
+        "initial_value": "50",
+        "customer_email": "ada@example.com",
+        "sends_email": "on",
+        "expires_on": "2030-12-03",
+    }
+
+    summary = panel.post(ISSUE, **typed, step="summary").context["summary"]
+
+    assert summary.title == "Gift card with a value of 50.00 USD"
+    code = "With a new code, which is shown once"
+    assert summary.terms == ["For Ada", code, "The code is sent to ada@example.com at once.", "Valid until 3 Dec 2030"]
+    assert not GiftCard.objects.exists()
+
+
 def test_note_expiry_and_customer_are_edited_with_a_conflict_check(panel: Panel) -> None:
     card, customer = make_gift_card(), make_customer(email="ada@example.com")
     page = get_form(panel.get(CARD, card.pk).content, model="giftcard")

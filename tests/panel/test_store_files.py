@@ -74,6 +74,34 @@ def test_files_that_are_no_images_are_refused_and_not_stored(file_client: Panel)
     assert not blob_store.get_unreferenced_blobs().exists()
 
 
+def test_a_refused_file_does_not_affect_the_other_files(file_client: Panel) -> None:
+    files = [SimpleUploadedFile(name, data) for name, data in (("a.png", RED), ("no.png", b"no"), ("b.png", BLUE))]
+
+    page = file_client.forge("content_storefile_add", file=files)
+
+    assert page.status_code == 200
+    text = page.content.decode()
+    assert "2 images uploaded. 1 file was not uploaded." in text
+    assert [bool(result["error"]) for result in page.context["results"]] == [False, True, False]
+    assert sorted(StoreFile.objects.values_list("name", flat=True)) == ["a.png", "b.png"]
+
+
+def test_several_accepted_files_lead_to_the_list(file_client: Panel) -> None:
+    files = [SimpleUploadedFile("a.png", RED), SimpleUploadedFile("b.png", BLUE)]
+
+    response = file_client.forge("content_storefile_add", file=files)
+
+    assert (response.status_code, response["Location"]) == (302, file_client.url("content_storefile_changelist"))
+    assert StoreFile.objects.count() == 2
+
+
+def test_an_upload_without_a_file_asks_for_one(file_client: Panel) -> None:
+    page = file_client.forge("content_storefile_add")
+
+    assert "Choose an image." in page.content.decode()
+    assert not StoreFile.objects.exists()
+
+
 def test_a_picture_is_stored_and_deleted_on_its_pages(file_client: Panel, shop: Shop, client: Client) -> None:
     added = file_client.forge("content_storefile_add", file=SimpleUploadedFile("a.png", RED))
     assert added.status_code == 302

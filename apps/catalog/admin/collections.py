@@ -137,12 +137,20 @@ class CollectionAdmin(CollectionProductsPage, DuplicatingAdmin[Collection]):
         lifecycle.delete_collection(obj, **self.event_kwargs(request))
 
 
-_ABOUT = ("title", "body_html", ("visibility", "published_at"), "sort_order")
-_IMAGE_FIELDSET: Fieldset = (gettext_lazy("Image"), {"fields": (("picture", "image_alt"), "remove_picture")})
+_ABOUT: Fieldset = (None, {"fields": ("title", "body_html")})
+_PUBLISHING: Fieldset = (
+    gettext_lazy("Publishing"),
+    {"classes": ("bo-aside",), "fields": ("visibility", "published_at")},
+)
+_IMAGE_FIELDSET: Fieldset = (
+    gettext_lazy("Image"),
+    {"classes": ("bo-aside",), "fields": ("picture", "image_alt", "remove_picture")},
+)
 _STORE: Fieldset = (
     gettext_lazy("Online store"),
-    {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")},
+    {"classes": ("bo-aside", "collapse"), "fields": ("handle", "template_suffix", "published_scope")},
 )
+_PRODUCTS = gettext_lazy("Products")
 
 
 @admin.register(CustomCollection)
@@ -155,4 +163,4 @@ class CustomCollectionAdmin(CollectionAdmin):
         "Collections with products that you choose yourself. To select products by rules, create a smart collection."
     )
     empty_text = gettext_lazy("No collections yet. Create a collection, then add products.")
-    fieldsets = ((None, {"fields": _ABOUT}), _IMAGE_FIELDSET, _STORE)
+    fieldsets = (_ABOUT, (_PRODUCTS, {"fields": ("sort_order",)}), _PUBLISHING, _IMAGE_FIELDSET, _STORE)

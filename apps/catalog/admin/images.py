@@ -77,7 +77,7 @@ def get_image_rows(product: Product, data: QueryDict | None) -> list[ImageRow]:
     return [
         ImageRow(
             row.pk,
-            thumbnail(row.shop_id, row.key, row.name, row.alt or "", 64),
+            thumbnail(row.shop_id, row.key, row.name, row.alt or "", 160),
             row.alt or "",
             (row.alt or "") if data is None else data.get(f"alt-{row.pk}", row.alt or ""),
         )
@@ -108,6 +108,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
             "editable": request.user.has_perm(CHANGE),
             "room": MAX_IMAGES - len(rows),
             "most_files": MAX_FILES,
+            "max_bytes": MAX_BYTES,
         }
         return self.page(request, "panel/catalog/images.html", _("Images of {name}").format(name=product), **context)
 

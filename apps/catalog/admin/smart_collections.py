@@ -12,7 +12,15 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
-from apps.catalog.admin.collections import _IMAGE_FIELDSET, _STORE, CollectionAdmin, CollectionForm
+from apps.catalog.admin.collections import (
+    _ABOUT,
+    _IMAGE_FIELDSET,
+    _PRODUCTS,
+    _PUBLISHING,
+    _STORE,
+    CollectionAdmin,
+    CollectionForm,
+)
 from apps.catalog.admin.images import thumbnail
 from apps.catalog.admin.option_fields import TemplateWidget
 from apps.catalog.domain.collections.smart_rules import (
@@ -142,9 +150,9 @@ class SmartCollectionAdmin(CollectionAdmin):
     )
     list_filter = ("sort_order", "disjunctive")
     fieldsets = (
-        (None, {"fields": ("title", "body_html")}),
-        (gettext_lazy("Products"), {"fields": ("rules", "disjunctive", "sort_order")}),
-        (gettext_lazy("Publishing"), {"fields": (("visibility", "published_at"),)}),
+        _ABOUT,
+        (_PRODUCTS, {"fields": ("rules", "disjunctive", "sort_order")}),
+        _PUBLISHING,
         _IMAGE_FIELDSET,
         _STORE,
     )

@@ -230,9 +230,12 @@ class ArticleAdmin(PreviewAdmin[Article], DuplicatingAdmin[Article]):
     ordering = ("-id",)
     fieldsets = (
         (None, {"fields": ("title", "body_html", "summary_html")}),
-        (gettext_lazy("Publishing"), {"fields": (("visibility", "published_at"), "blog", "author", "tags")}),
-        (gettext_lazy("Image"), {"fields": (("picture", "image_alt"), "remove_picture")}),
-        (gettext_lazy("URL and template"), {"fields": ("handle", "template_suffix")}),
+        (
+            gettext_lazy("Publishing"),
+            {"classes": ("bo-aside",), "fields": ("visibility", "published_at", "blog", "author", "tags")},
+        ),
+        (gettext_lazy("Image"), {"classes": ("bo-aside",), "fields": ("picture", "image_alt", "remove_picture")}),
+        (gettext_lazy("URL and template"), {"classes": ("bo-aside",), "fields": ("handle", "template_suffix")}),
     )
     _attributes = (
         *("title", "body_html", "summary_html", "published_at", "author", "tags"),

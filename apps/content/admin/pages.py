@@ -60,8 +60,8 @@ class PageAdmin(PreviewAdmin[Page]):
     ordering = ("-id",)
     fieldsets = (
         (None, {"fields": ("title", "body_html")}),
-        (gettext_lazy("Publishing"), {"fields": (("visibility", "published_at"), "author")}),
-        (gettext_lazy("URL and template"), {"fields": ("handle", "template_suffix")}),
+        (gettext_lazy("Publishing"), {"classes": ("bo-aside",), "fields": ("visibility", "published_at", "author")}),
+        (gettext_lazy("URL and template"), {"classes": ("bo-aside",), "fields": ("handle", "template_suffix")}),
     )
     _attributes = ("title", "body_html", "published_at", "author", "handle", "template_suffix")
 

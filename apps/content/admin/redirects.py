@@ -36,7 +36,7 @@ class RedirectAdmin(ShopOwnedAdmin[Redirect]):
     list_display = ("path", "target", "created_at")
     search_fields = ("path__icontains", "target__icontains")
     ordering = ("-id",)
-    fields = ("path", "target")
+    fieldsets = ((gettext_lazy("Redirect"), {"fields": ("path", "target")}),)
 
     def lock_row(self, instance: Redirect) -> None:
         """Lock the shop first, in the same order as the service."""
@@ -44,7 +44,7 @@ class RedirectAdmin(ShopOwnedAdmin[Redirect]):
         super().lock_row(instance)
 
     def save_model(self, request: HttpRequest, obj: Redirect, form: RedirectForm, change: bool) -> None:
-        attrs = {name: form.cleaned_data[name] for name in self.fields}
+        attrs = {name: form.cleaned_data[name] for name in ("path", "target")}
         if change:
             redirects.update_redirect(Redirect.objects.get(pk=obj.pk), attrs, **self.event_kwargs(request))
             return

@@ -1,33 +1,33 @@
 """Panel pages for the images that staff upload for descriptions and articles."""
 
-from django import forms
+from collections.abc import Sequence
+
 from django.contrib import admin, messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, JsonResponse
 from django.template.defaultfilters import filesizeformat
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from apps.content.domain import store_files
 from apps.content.domain.public_urls import get_local_path, get_store_file_url
 from apps.content.models import StoreFile
 from apps.core.admin.forms.error_display import format_errors
-from apps.core.admin.forms.forms import PanelForm
 from apps.core.admin.forms.html_fields import image_routes
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import extra_view
 from apps.core.admin.permissions import require_permission
-from apps.core.admin.staff_request import Context, as_staff_request
-from apps.core.admin.theme import Fieldset, ThemedFileInput, display
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import display
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import format_bytes
 from apps.core.i18n.messages import translate
-from apps.core.media.image_validation import MAX_BYTES, MAX_MEGAPIXELS, TOO_MANY_BYTES
+from apps.core.media.image_validation import ACCEPTED, MAX_BYTES, MAX_MEGAPIXELS, TOO_MANY_BYTES
 from apps.core.media.uploads import UploadRefused
 from apps.core.tenancy.permissions import allow, grants
 
@@ -38,23 +38,11 @@ for _name in ("pages", "products", "themes"):
 image_routes.register("files", "admin:content_storefile_pick")
 
 
-class StoreFileForm(PanelForm[StoreFile]):
-    file = forms.FileField(
-        label=gettext_lazy("Image"),
-        widget=ThemedFileInput(),
-        help_text=format_lazy(
-            gettext_lazy("PNG, JPEG, GIF, WebP or AVIF, up to {size} and {megapixels} megapixels."),
-            size=format_bytes(MAX_BYTES),
-            megapixels=MAX_MEGAPIXELS,
-        ),
-    )
-
-
 @admin.register(StoreFile)
 class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
     """Admin for uploaded images. The visual editor lists and uploads images through ``pick_view``."""
 
-    form = StoreFileForm
+    add_title = gettext_lazy("Upload images")
     menu = MenuItem("Online store", "image", 40, gettext_lazy("Files"))
     search_terms = pgettext_lazy("search", "picture, image, photo, logo, upload, media, document, pdf, video")
     intro = gettext_lazy(
@@ -68,8 +56,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
     ordering = ("-id",)
     readonly_fields = ("preview", "name", "size", "address", "created_at")
 
-    def get_fieldsets(self, request: HttpRequest, obj: StoreFile | None = None) -> tuple[Fieldset, ...]:
-        return ((None, {"fields": self.readonly_fields if obj else ("file",)}),)
+    fields = readonly_fields
 
     def has_change_permission(self, request: HttpRequest, obj: StoreFile | None = None) -> bool:
         return False
@@ -95,24 +82,44 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         url = get_store_file_url(file.shop, file.name, file.content.sha256)
         return render_to_string("panel/file_url.html", {"url": url})
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: Context | None = None,
-    ) -> HttpResponse:
-        """Store the uploaded file before any transaction starts, because files are not rolled back."""
-        upload = request.FILES.get("file")
-        if request.method == "POST" and object_id is None and upload is not None:
-            try:
-                file = self._store_upload(request, upload)
-            except DomainError as error:
-                as_staff_request(request).domain_error = DomainError(format_errors(error), field="file")
-            else:
-                self.message_user(request, _("{name} uploaded.").format(name=file.name), messages.SUCCESS)
-                return HttpResponseRedirect(self.url("change", file.pk))
-        return super().changeform_view(request, object_id, form_url, extra_context)
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
+        """Show the drop zone, or store the uploaded images. Refused images do not affect the others.
+
+        The page does not use ``submit_once``, because files are not rolled back with its transaction. The same image is
+        stored only once.
+        """
+        require_permission(request, "content.add_storefile")
+        results = [self._upload(request, upload) for upload in request.FILES.getlist("file")]
+        refused = [result for result in results if result["error"]]
+        if results and not refused:
+            return self._redirect_to_uploads(request, results)
+        context = {
+            "results": results,
+            "error": _("Choose an image.") if request.method == "POST" and not results else "",
+            "summary": _describe_uploads(len(results) - len(refused), len(refused)) if results else "",
+            "formats": ACCEPTED,
+            "max_bytes": MAX_BYTES,
+            "max_size": format_bytes(MAX_BYTES),
+            "megapixels": MAX_MEGAPIXELS,
+        }
+        return self.page(request, "panel/files/add.html", _("Upload images"), **context)
+
+    def _upload(self, request: HttpRequest, upload: UploadedFile[bytes]) -> Context:
+        """Store an image, and return its row for the page."""
+        row: Context = {"name": upload.name, "size": upload.size, "file": None, "error": ""}
+        try:
+            return row | {"file": _render_file(self._store_upload(request, upload))}
+        except DomainError as error:
+            return row | {"error": format_errors(error)}
+
+    def _redirect_to_uploads(self, request: HttpRequest, results: Sequence[Context]) -> HttpResponse:
+        """Open the page of the uploaded image, or the list if there are several."""
+        first = results[0]["file"]
+        if len(results) == 1:
+            self.message_user(request, _("{name} uploaded.").format(name=first["name"]), messages.SUCCESS)
+            return HttpResponseRedirect(first["page"])
+        self.message_user(request, _describe_uploads(len(results), 0), messages.SUCCESS)
+        return HttpResponseRedirect(self.url("changelist"))
 
     def delete_model(self, request: HttpRequest, obj: StoreFile) -> None:
         store_files.delete_store_file(obj, **self.event_kwargs(request))
@@ -150,5 +157,17 @@ def _get_local_url(file: StoreFile, size: str) -> str:
 
 
 def _render_file(file: StoreFile) -> dict[str, str]:
-    url = get_store_file_url(file.shop, file.name, file.content.sha256)
-    return {"name": file.name, "address": url, "path": _get_local_url(file, THUMBNAIL)}
+    return {
+        "name": file.name,
+        "address": get_store_file_url(file.shop, file.name, file.content.sha256),
+        "path": _get_local_url(file, THUMBNAIL),
+        "page": reverse("admin:content_storefile_change", args=[file.pk]),
+    }
+
+
+def _describe_uploads(stored: int, refused: int) -> str:
+    text = ngettext("{number} image uploaded.", "{number} images uploaded.", stored).format(number=stored)
+    if not refused:
+        return text
+    refusal = ngettext("{number} file was not uploaded.", "{number} files were not uploaded.", refused)
+    return f"{text} {refusal.format(number=refused)}"

@@ -174,7 +174,14 @@ class ThemeAdmin(ThemeEditorPages):
                 )
             except DomainError as error:
                 form.add_error(None, format_errors(error))
-        return self.page(request, "panel/themes/add.html", _("Add theme"), form=form)
+        return self.page(
+            request,
+            "panel/themes/add.html",
+            _("Add theme"),
+            form=form,
+            max_bytes=DEFAULT_LIMITS.packed_bytes,
+            max_size=format_bytes(DEFAULT_LIMITS.packed_bytes),
+        )
 
     def _add(self, request: HttpRequest, values: Context) -> HttpResponse:
         archive = values["archive"]

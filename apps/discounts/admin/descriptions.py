@@ -1,6 +1,7 @@
 """Describe in words what a discount gives, and for what."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
@@ -16,7 +17,20 @@ STATE_KINDS = {"active": "success", "scheduled": "info", "expired": "default", "
 
 def describe_terms(rule: PriceRule) -> str:
     """Return the terms, such as "10 % off selected products, minimum 50.00 USD"."""
-    return ", ".join([_describe_value(rule), *_describe_conditions(rule)])
+    return ", ".join(list_terms(rule))
+
+
+def list_terms(rule: PriceRule) -> list[str]:
+    return [_describe_value(rule), *_describe_conditions(rule)]
+
+
+def describe_period(starts_at: datetime | None, ends_at: datetime | None) -> str:
+    """Return the period, such as "from 3 Dec 2026, 08:00". Without a start, the discount starts when it is saved."""
+    if starts_at and ends_at:
+        return _("{start} to {end}").format(start=_format_time(starts_at), end=_format_time(ends_at))
+    if starts_at:
+        return _("from {start}").format(start=_format_time(starts_at))
+    return _("from now until {end}").format(end=_format_time(ends_at)) if ends_at else _("from now on, without an end")
 
 
 def format_percentage(number: Decimal) -> str:
@@ -25,6 +39,10 @@ def format_percentage(number: Decimal) -> str:
 
 def format_money(amount: Decimal) -> str:
     return formats.format_money(amount, get_current_shop().currency)
+
+
+def _format_time(moment: datetime) -> str:
+    return formats.format_date(moment, "j M Y, H:i")
 
 
 def _format_value(rule: PriceRule) -> str:

@@ -1,7 +1,6 @@
 """The panel pages of discounts: the form, the page of a discount, and the actions of the list."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, cast
 
 from django.contrib import admin, messages
@@ -25,7 +24,8 @@ from apps.core.events.timelines import get_latest_events
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
 from apps.discounts.admin.code_pages import CHANGE, DELETE, VIEW, CodePages, describe_uses, get_batch_context, get_uses
-from apps.discounts.admin.descriptions import STATE_KINDS, describe_terms
+from apps.discounts.admin.descriptions import STATE_KINDS, describe_period, describe_terms
+from apps.discounts.admin.form_summary import Summary, summarize_discount
 from apps.discounts.admin.forms import DiscountForm, get_initial
 from apps.discounts.admin.pickers import Picker, build_pickers, search
 from apps.discounts.domain import price_rules
@@ -82,6 +82,7 @@ class DiscountAdmin(CodePages):
         data, step = request.POST, request.POST.get("step", SAVE)
         pickers = build_pickers(request, {}, data)
         form = DiscountForm(data, rule, pickers, initial=get_initial(rule) if rule else None)
+        summary = summarize_discount(form)
         if step == SAVE and any(picker.is_open for picker in form.used_pickers.values()):
             self.message_user(request, _NOT_SEARCHED, messages.WARNING)
             step = FIND
@@ -90,8 +91,9 @@ class DiscountAdmin(CodePages):
                 search(picker, lists_first=picker.name == data.get("open"))
             values: dict[str, Any] = {name: data.get(name) for name in DiscountForm.base_fields if name in data}
             if step == GENERATE:
-                values["code"] = generate_code()
-            return self._render_form(request, DiscountForm(None, rule, pickers, initial=values), rule, step=step)
+                values["code"] = summary.title = generate_code()
+            shown = DiscountForm(None, rule, pickers, initial=values)
+            return self._render_form(request, shown, rule, step=step, summary=summary)
         if form.is_valid():
             try:
                 saved = self._save(request, form, rule)
@@ -136,13 +138,20 @@ class DiscountAdmin(CodePages):
         return self._render_form(request, form, rule)
 
     def _render_form(
-        self, request: HttpRequest, form: DiscountForm, rule: PriceRule | None, *, step: str = ""
+        self,
+        request: HttpRequest,
+        form: DiscountForm,
+        rule: PriceRule | None,
+        *,
+        step: str = "",
+        summary: Summary | None = None,
     ) -> HttpResponse:
         pickers = form.pickers
         context: Context = {
             "form": form,
             "original": rule,
             "step": step,
+            "summary": summary or summarize_discount(form),
             "entitled": _get_shown(pickers, "entitled"),
             "prerequisite": _get_shown(pickers, "prerequisite"),
             "customers": pickers["prerequisite_customer_ids"],
@@ -162,9 +171,7 @@ class DiscountAdmin(CodePages):
         return {
             "terms": describe_terms(row),
             "state": (STATE_KINDS[state], label),
-            "period": _("{start} to {end}").format(start=_format_time(row.starts_at), end=_format_time(row.ends_at))
-            if row.ends_at
-            else _("from {start}").format(start=_format_time(row.starts_at)),
+            "period": describe_period(row.starts_at, row.ends_at),
             "sums": [
                 (_("Uses"), self.uses_label(row)),
                 (_("Amount given"), self.amount_given(row)),
@@ -212,10 +219,6 @@ def _get_shown(pickers: Mapping[str, Picker], role: str) -> list[Picker]:
     """Return the pickers for items. Variants are only shown if an app has chosen some."""
     names = (f"{role}_{kind}_ids" for kind in ("product", "collection", "variant"))
     return [picker for name in names if (picker := pickers[name]).can_search or picker.chosen]
-
-
-def _format_time(moment: datetime) -> str:
-    return formats.format_date(moment, "j M Y, H:i")
 
 
 def _get_timeline(request: HttpRequest, rule: PriceRule) -> list[DescribedEvent]:

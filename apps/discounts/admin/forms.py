@@ -16,7 +16,7 @@ from apps.core.admin.forms.times import ShopDateTimeField
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK
 from apps.core.tenancy.scope import get_current_shop
-from apps.core.types import Attrs
+from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.discounts.admin.discount_kinds import (
     BOUGHT_ITEMS,
     BUY_X_GET_Y,
@@ -46,6 +46,19 @@ _FIELD_NAMES = {
     "prerequisite_to_entitlement_purchase": "prerequisite_amount",
     "prerequisite_to_entitlement_quantity_ratio": "entitled_quantity_ratio",
 }
+
+
+# The fields that each kind needs. "Buy X, get Y" also needs one of two more.
+_REQUIRED = {
+    PERCENTAGE: ["percentage"],
+    FIXED_AMOUNT: ["amount"],
+    BUY_X_GET_Y: ["percentage", "entitled_quantity_ratio"],
+}
+_NEEDS = ("prerequisite_quantity_ratio", "prerequisite_amount")
+
+
+def _has_one_need(values: ReadOnlyAttrs) -> bool:
+    return [values.get(name) for name in _NEEDS].count(None) == 1 and values.get(_NEEDS[1]) != 0
 
 
 class DiscountForm(StyledForm):
@@ -139,21 +152,22 @@ class DiscountForm(StyledForm):
         values: Attrs = super().clean() or self.cleaned_data
         kind = values.get("kind")
         self._ignore_other_kinds(kind)
-        required = {
-            PERCENTAGE: ["percentage"],
-            FIXED_AMOUNT: ["amount"],
-            BUY_X_GET_Y: ["percentage", "entitled_quantity_ratio"],
-        }
-        for name in required.get(str(kind), ()):
+        for name in _REQUIRED.get(str(kind), ()):
             if values.get(name) is None and name not in self.errors:
                 self.add_error(name, _("This field is required."))
         if kind == FIXED_AMOUNT and values.get("amount") == 0:
             self.add_error("amount", _("Enter an amount above 0."))
-        needs = ("prerequisite_quantity_ratio", "prerequisite_amount")
-        is_incomplete = [values.get(name) for name in needs].count(None) != 1 or values.get(needs[1]) == 0
-        if kind == BUY_X_GET_Y and is_incomplete and not any(name in self.errors for name in needs):
-            self.add_error(needs[0], _("Enter either a quantity to buy or an amount to spend."))
+        is_incomplete = kind == BUY_X_GET_Y and not _has_one_need(values)
+        if is_incomplete and not any(name in self.errors for name in _NEEDS):
+            self.add_error(_NEEDS[0], _("Enter either a quantity to buy or an amount to spend."))
         return values
+
+    def has_complete_terms(self, values: ReadOnlyAttrs) -> bool:
+        """Return True if the values that the kind needs are entered and valid."""
+        kind = str(values.get("kind"))
+        if any(values.get(name) is None for name in _REQUIRED.get(kind, ())):
+            return False
+        return kind in KIND_FIELDS and (kind != BUY_X_GET_Y or _has_one_need(values))
 
     def _ignore_other_kinds(self, kind: str | None) -> None:
         """Drop the values and errors of fields that do not belong to the kind, because the page hides these fields."""
@@ -172,7 +186,9 @@ class DiscountForm(StyledForm):
     @property
     def attrs(self) -> Attrs:
         """Return the values in the format of the service."""
-        values = self.cleaned_data
+        return self.get_attrs(self.cleaned_data)
+
+    def get_attrs(self, values: ReadOnlyAttrs) -> Attrs:
         attrs = {
             name: values[name]
             for name in (
@@ -192,11 +208,11 @@ class DiscountForm(StyledForm):
         if values["starts_at"] is not None:
             attrs["starts_at"] = values["starts_at"]
         attrs["title"] = values["title"] or values.get("code") or (self.rule.title if self.rule else "")
-        return attrs if self.has_other_terms else attrs | self._get_terms()
+        return attrs if self.has_other_terms else attrs | self._get_terms(values)
 
-    def _get_terms(self) -> Attrs:
+    def _get_terms(self, values: ReadOnlyAttrs) -> Attrs:
         """Return the columns that depend on the kind. Columns of other kinds are cleared."""
-        values, kind, rule = self.cleaned_data, self.cleaned_data["kind"], self.rule
+        kind, rule = values["kind"], self.rule
         terms: Attrs = {
             **dict.fromkeys(("prerequisite_shipping_price", "allocation_limit", "prerequisite_quantity_ratio")),
             **dict.fromkeys(("entitled_quantity_ratio", "prerequisite_amount")),

@@ -32,7 +32,7 @@ from apps.draft_orders.admin.order_form import gift_card
 from apps.draft_orders.admin.order_form.base import parse_form_id
 from apps.draft_orders.admin.order_form.form import get_empty_data, get_stored_data
 from apps.draft_orders.admin.order_form.gift_card import GiftCardEntry
-from apps.draft_orders.admin.order_form.saving import SAVE, SEND, STEPS, DraftChanged, save_form
+from apps.draft_orders.admin.order_form.saving import CREATE, PAID, PENDING, SAVE, SEND, STEPS, DraftChanged, save_form
 from apps.draft_orders.admin.order_form.state import PageState
 from apps.draft_orders.domain import draft_orders, invoices
 from apps.draft_orders.domain.draft_orders import DraftCopy, DraftOrderCompleted
@@ -120,6 +120,8 @@ class DraftOrderAdmin(DraftOrderList):
     def _submit(self, request: HttpRequest, draft: DraftOrder | None) -> HttpResponse:
         data, is_part = request.POST, "part" in request.POST
         step = data.get("step", "" if any(name in data for name in CHANGES) else SAVE)
+        if step == CREATE:
+            step = PENDING if data.get("payment") == PENDING else PAID
         is_saving = step in STEPS and not is_part
         state, card = self._build_state(request, data, draft, is_saving=is_saving), GiftCardEntry.load(request, data)
         # A text that was typed but not entered may be a product, customer or gift card that would be missing.

@@ -28,6 +28,7 @@ from apps.core.i18n import formats
 from apps.customers.models import Customer
 from apps.gift_cards.admin.changelist import GiftCardList
 from apps.gift_cards.admin.columns import STATE_KINDS
+from apps.gift_cards.admin.form_summary import summarize_gift_card
 from apps.gift_cards.admin.forms import AdjustForm, CodeForm, GiftCardForm, IssueForm
 from apps.gift_cards.admin.ledger import ROWS_PER_PAGE, build_ledger, get_ledger_rows
 from apps.gift_cards.admin.order_payment import PERMISSION, confirm_payment, load_payment
@@ -37,6 +38,8 @@ from apps.gift_cards.models import GiftCard
 from apps.orders.models import Order
 
 VIEW, ADD, CHANGE = (f"gift_cards.{verb}_giftcard" for verb in ("view", "add", "change"))
+# The step that only describes the input.
+SUMMARY = "summary"
 _MAX_EVENTS = 50
 
 
@@ -96,20 +99,15 @@ class GiftCardAdmin(GiftCardList):
         require_permission(request, ADD)
         customer = self._get_customer(request)
         form = IssueForm(get_post_data(request), customer=customer)
-        if request.method == "POST" and form.is_valid():
+        summary = summarize_gift_card(form)
+        if request.method == "POST" and request.POST.get("step") != SUMMARY and form.is_valid():
             try:
                 response = submit_once_or_redirect(request, lambda: self._issue(request, form), keyed=True)
                 return cast("HttpResponse", response)
             except DomainError as error:
                 form.add_domain_error(error)
-        return self.page(
-            request,
-            "panel/gift_cards/form.html",
-            _("Issue gift card"),
-            form=form,
-            customer=customer,
-            button=_("Issue gift card"),
-        )
+        title = _("Issue gift card")
+        return self.page(request, "panel/gift_cards/issue.html", title, form=form, customer=customer, summary=summary)
 
     def _get_customer(self, request: HttpRequest) -> Customer | None:
         """Return the customer that the link to the form names, if any."""

@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.contrib import admin, messages
 from django.core.files.storage import default_storage
 from django.db.models import QuerySet
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.audit_log.admin.audit_log import ActorFilter, TopicFilter
 from apps.core.admin.forms.error_display import format_errors
-from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
 from apps.core.admin.lists.filters import PERIODS, get_start_of_today
 from apps.core.admin.lists.selection import InvalidSelection, get_change_list, get_listed_ids, get_selected_ids
 from apps.core.admin.menu import MenuItem
@@ -30,6 +30,7 @@ from apps.core.jobs.metrics import find_stall
 from apps.core.tenancy.models import User
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.core.types import Attrs
+from apps.imports_exports.admin.form_summary import summarize_export
 from apps.imports_exports.admin.forms import AuditExportForm, ExportForm, ListExportForm, MatchingRows
 from apps.imports_exports.domain import exports
 from apps.imports_exports.domain.resources import get_exporters, get_offered_exporters, resources
@@ -124,17 +125,21 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         require_permission(request, VIEW_EXPORT)
         return super().history_view(request, object_id, extra_context)
 
-    @extra_view("new/", keyed=True)
-    def new_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the form to choose what to export. On POST, create the export."""
+    @extra_view("new/")
+    def new_view(self, request: HttpRequest) -> HttpResponseBase:
+        """Show the form to choose what to export. On POST, create the export, or only describe the input."""
         form = self._create_form(request)
-        if request.method == "POST" and form.is_valid():
-            user = _get_user(request)
-            export = exports.create_export(**form.export_options, user=user, **self.event_kwargs(request))
-            return HttpResponseRedirect(self.url("change", export.pk))
+        summary = summarize_export(form, _get_user(request))
+        if request.method == "POST" and request.POST.get("step") != "summary" and form.is_valid():
+            return submit_once_or_redirect(request, lambda: self._create_export(request, form), keyed=True)
         title = _("Export the audit log") if isinstance(form, AuditExportForm) else _("Export")
-        context = {"form": form, "button": _("Create export")}
-        return self.page(request, "panel/orders/form.html", title, **context)
+        return self.page(request, "panel/imports_exports/new_export.html", title, form=form, summary=summary)
+
+    def _create_export(
+        self, request: HttpRequest, form: ExportForm | ListExportForm | AuditExportForm
+    ) -> HttpResponseRedirect:
+        export = exports.create_export(**form.export_options, user=_get_user(request), **self.event_kwargs(request))
+        return HttpResponseRedirect(self.url("change", export.pk))
 
     def _create_form(self, request: HttpRequest) -> ExportForm | ListExportForm | AuditExportForm:
         """Return the export form. The audit log and filtered lists have their own forms."""

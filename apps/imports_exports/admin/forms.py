@@ -45,7 +45,6 @@ def _create_date_input(**attrs: str) -> forms.DateInput:
 
 class ExportForm(forms.Form):
     kind = forms.ChoiceField(label=gettext_lazy("Resource"))
-    format = forms.ChoiceField(label=gettext_lazy("Format"), choices=_FORMATS)
     status = forms.ChoiceField(
         label=gettext_lazy("Orders"),
         required=False,
@@ -65,6 +64,7 @@ class ExportForm(forms.Form):
         widget=_create_date_input(**_FOR_ORDERS),
         help_text=gettext_lazy("Includes this day. Only applies to orders."),
     )
+    format = forms.ChoiceField(label=gettext_lazy("Format"), choices=_FORMATS)
 
     def __init__(self, data: ReadOnlyAttrs | None, *, kinds: Choices, initial: ReadOnlyAttrs) -> None:
         super().__init__(data, initial=dict(initial))
@@ -72,7 +72,9 @@ class ExportForm(forms.Form):
 
     @property
     def export_options(self) -> ExportOptions:
-        values = self.cleaned_data
+        return self.get_options(self.cleaned_data)
+
+    def get_options(self, values: ReadOnlyAttrs) -> ExportOptions:
         filters: dict[str, object] = {}
         if values["kind"] == ORDERS.name:
             until = values["until"] + timedelta(days=1) if values["until"] else None

@@ -22,11 +22,12 @@ from apps.core.admin.permissions import MissingPermission, has_permission
 from apps.core.admin.theme import display
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
+from apps.core.i18n.error_messages import format_bytes
 from apps.core.i18n.messages import translate
 from apps.core.jobs.metrics import Stall, find_active_job, find_stall
 from apps.core.types import Attrs
 from apps.imports_exports.admin.csv_response import create_csv_response
-from apps.imports_exports.admin.forms import UploadForm
+from apps.imports_exports.admin.forms import MAX_UPLOAD_BYTES, UploadForm
 from apps.imports_exports.admin.outcomes import describe_outcome, find_corrected_import, get_unmapped_columns
 from apps.imports_exports.admin.result_display import add_labels_and_links, display_rows, format_reason
 from apps.imports_exports.domain import imports, saved_mappings
@@ -97,8 +98,8 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
                 query = f"?kind={kind}" if (kind := request.GET.get("kind")) in get_importers() else ""
                 return HttpResponseRedirect(f"{self.url('change', import_job.pk)}{query}")
         kinds, title = _get_allowed_resources(request), _("Import a file")
-        context = {"form": form, "button": _("Upload and validate"), "multipart": True, "kinds": kinds}
-        context["corrected"] = corrected
+        context = {"form": form, "button": _("Upload and validate"), "kinds": kinds, "corrected": corrected}
+        context |= {"max_bytes": MAX_UPLOAD_BYTES, "max_size": format_bytes(MAX_UPLOAD_BYTES, unit="B")}
         return self.page(request, "panel/imports_exports/upload.html", title, **context)
 
     @extra_view("sample/", IMPORT)

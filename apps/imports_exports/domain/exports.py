@@ -51,8 +51,7 @@ def create_export(
     ``filters`` contains the ``ids`` of the rows, or lookups that the exporter allows.
     """
     exporter = get_exporters()[kind]
-    allowed_filters = {name: filters[name] for name in ("ids", *exporter.filters) if filters.get(name)}
-    allowed_filters |= exporter.restrict(user)
+    allowed_filters = _get_allowed_filters(kind, filters, user)
     export = Export(
         shop=get_current_shop(), kind=kind, format=format, filters=allowed_filters, user_id=user.pk, created_at=at
     )
@@ -63,6 +62,18 @@ def create_export(
     record_event(exporter.topic, export, actor=actor, at=at, changes=changes)
     jobs.enqueue(EXPORT, actor=actor, export_id=export.pk)
     return export
+
+
+def _get_allowed_filters(kind: str, filters: Mapping[str, object], user: AbstractBaseUser) -> dict[str, object]:
+    exporter = get_exporters()[kind]
+    allowed_filters = {name: filters[name] for name in ("ids", *exporter.filters) if filters.get(name)}
+    return {**allowed_filters, **exporter.restrict(user)}
+
+
+def count_objects(*, kind: str, filters: Mapping[str, object], user: AbstractBaseUser, limit: int) -> int:
+    """Return the number of objects that an export would contain now, at most ``limit``."""
+    export = Export(kind=kind, filters=_get_allowed_filters(kind, filters, user))
+    return get_rows(export).order_by()[:limit].count()
 
 
 def get_rows(export: Export, id_batch: Sequence[int] = ()) -> QuerySet[ShopOwned]:

@@ -60,10 +60,10 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
     readonly_fields = ("units",)
     change_form_template = "panel/inventory/location.html"
     fieldsets = (
-        (None, {"fields": (("name", "priority"), "units")}),
+        (gettext_lazy("Location"), {"fields": (("name", "priority"), "units")}),
         (
             gettext_lazy("Address"),
-            {"fields": ("address1", "address2", "city", "zip", "province", "country_code", "phone")},
+            {"fields": (("address1", "address2"), ("zip", "city"), ("province", "country_code"), "phone")},
         ),
     )
 

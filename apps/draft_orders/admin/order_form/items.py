@@ -3,13 +3,18 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from django import forms
+from django.db.models import F, OuterRef, QuerySet
+from django.db.models.functions import Coalesce
 from django.http import QueryDict
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.catalog.models import Variant
+from apps.catalog.admin.images import MainImage, thumbnail
+from apps.catalog.models import ProductImage, Variant
 from apps.core.admin.display.money import MoneyField
 from apps.core.i18n import formats
 from apps.core.tenancy.scope import get_current_shop
@@ -19,6 +24,11 @@ from apps.draft_orders.admin.order_form.discounts import DiscountForm
 from apps.draft_orders.models import DraftOrderLine
 from apps.inventory.domain.item_lookup import find_items
 from apps.orders.domain.create.lines import MAX_QUANTITY
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+VariantWithImage: TypeAlias = "WithAnnotations[Variant, MainImage]"
 
 _MISSING = {
     "title": gettext_lazy("Enter a title."),
@@ -58,7 +68,7 @@ class LineForm(DiscountForm):
         data: QueryDict,
         number: int,
         *,
-        variants: Mapping[int, Variant],
+        variants: Mapping[int, VariantWithImage],
         is_saving: bool = False,
         focus: str = "",
     ) -> None:
@@ -78,6 +88,10 @@ class LineForm(DiscountForm):
         if self.catalog_row:
             return self.catalog_row.full_name
         return str(self[("title" if self.is_custom else "name")].value() or "") or _("Custom item")
+
+    @property
+    def thumbnail(self) -> SafeString:
+        return _render_thumbnail(self.catalog_row)
 
     @property
     def stock_text(self) -> str:
@@ -137,9 +151,13 @@ class LineForm(DiscountForm):
 class FoundVariant:
     """A search result, with a price and the quantity in stock if the variant's stock is tracked."""
 
-    variant: Variant
+    variant: VariantWithImage
     price: str
     stock: int | None
+
+    @property
+    def thumbnail(self) -> SafeString:
+        return _render_thumbnail(self.variant)
 
 
 class ItemSteps(Steps):
@@ -147,7 +165,7 @@ class ItemSteps(Steps):
 
     def __init__(self, data: QueryDict) -> None:
         super().__init__(data)
-        self._found: list[Variant] = []
+        self._found: list[VariantWithImage] = []
 
     @property
     def found(self) -> list[FoundVariant]:
@@ -192,7 +210,7 @@ class ItemSteps(Steps):
         for variant in _get_variants([variant_id]).values():
             self._add_variant(variant)
 
-    def _add_variant(self, variant: Variant) -> None:
+    def _add_variant(self, variant: VariantWithImage) -> None:
         self.term = ""
         for number in self._numbers:
             if self.data.get(f"line-{number}-variant") == str(variant.pk):
@@ -244,13 +262,28 @@ class ItemSteps(Steps):
         ]
 
 
-def _get_variants(ids: Sequence[int]) -> dict[int, Variant]:
-    return {row.pk: row for row in Variant.objects.filter(pk__in=ids).select_related("product", "inventory_item")}
+def _get_variants(ids: Sequence[int]) -> dict[int, VariantWithImage]:
+    return {row.pk: row for row in _load_details(Variant.objects.filter(pk__in=ids))}
 
 
-def _find_variants(code: str) -> tuple[list[Variant], bool]:
+def _find_variants(code: str) -> tuple[list[VariantWithImage], bool]:
     """Return the variants that match a code or term, and True if it is their SKU or barcode."""
     result = find_items(code)
-    rows = Variant.objects.filter(inventory_item__in=result.items).select_related("product", "inventory_item")
+    rows = _load_details(Variant.objects.filter(inventory_item__in=result.items))
     by_item = {row.inventory_item_id: row for row in rows}
     return [by_item[item.pk] for item in result.items if item.pk in by_item], result.has_code
+
+
+def _load_details(variants: QuerySet[Variant]) -> QuerySet[VariantWithImage]:
+    """Load the product and the item of each variant, and its image or the main image of its product."""
+    main = ProductImage.objects.filter(product=OuterRef("product_id")).order_by("position", "id")
+    return variants.select_related("product", "inventory_item").annotate(
+        image_key=Coalesce(F("image__key"), main.values("key")[:1]),
+        image_name=Coalesce(F("image__name"), main.values("name")[:1]),
+    )
+
+
+def _render_thumbnail(variant: "VariantWithImage | None") -> SafeString:
+    """Return the image of a variant, or an empty square."""
+    key, name = (variant.image_key or "", variant.image_name or "") if variant else ("", "")
+    return thumbnail(get_current_shop().pk, key, name, side=40)

@@ -15,6 +15,8 @@ from apps.orders.domain.create.customers import get_or_create_customer
 
 SAVE, SEND, PAID, PENDING = "save", "send", "paid", "pending"
 STEPS = (SAVE, SEND, PAID, PENDING)
+# The button that creates the order. The field ``payment`` contains the step: paid or pending.
+CREATE = "create"
 
 
 class DraftChanged(DomainError):
