@@ -22,6 +22,7 @@ from apps.orders.admin.changelist import CustomerOrdersInline, OrderList, filter
 from apps.orders.admin.edit_lines import LinesForm, describe_edit, get_page_context
 from apps.orders.admin.extension_points import arrange_actions, get_origin, get_other_events, get_sections
 from apps.orders.admin.forms import FIELDSETS, REFUND_PERMISSION, CancelForm, OrderForm
+from apps.orders.admin.mark_paid import MANUAL_PAYMENT, MarkPaidPages
 from apps.orders.admin.page_actions import get_own_actions
 from apps.orders.admin.page_context import (
     get_customer_summary,
@@ -55,7 +56,7 @@ grants.add(
 
 
 @admin.register(Order)
-class OrderAdmin(OrderList):
+class OrderAdmin(MarkPaidPages, OrderList):
     menu = MenuItem("Sales", "orders", 10)
     search_terms = pgettext_lazy(
         "search",
@@ -73,6 +74,7 @@ class OrderAdmin(OrderList):
     empty_text = gettext_lazy("No orders yet. New orders appear here automatically. You can also import older orders.")
     form = OrderForm
     fieldsets = FIELDSETS
+    actions = ("mark_paid", *OrderList.actions)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Return False, because orders come from the storefront, apps or imports."""
@@ -195,7 +197,7 @@ class OrderAdmin(OrderList):
 
     @row_view("paid/", CHANGE, post_only=True, keyed=True)
     def paid_view(self, request: HttpRequest, order: Order) -> HttpResponse:
-        pay = partial(payments.create_transaction, attrs={"kind": "sale", "gateway": "manual"})
+        pay = partial(payments.create_transaction, attrs=MANUAL_PAYMENT)
         return self.run_action(request, order, _("The order was marked as paid."), pay)
 
     @row_view("comment/", COMMENT, post_only=True, keyed=True)

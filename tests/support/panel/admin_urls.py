@@ -142,6 +142,8 @@ ROWS = (
     ("orders_order", "change history", ORDERS, "order", 200),
     ("orders_order", "delete edit lines cancel", "edit_orders", "order", 200),
     ("orders_order", "close open capture paid", "edit_orders", "order", 405),
+    # Redirects because no rows are selected.
+    ("orders_order", "paid_many", "edit_orders", "", 302),
     ("orders_order", "comment", "orders", "order", 405),
     ("draft_orders_draftorder", "changelist add", "draft_orders", "", 200),
     ("draft_orders_draftorder", "change history delete invoice", "draft_orders", "draft_order", 200),
