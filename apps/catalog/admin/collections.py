@@ -148,7 +148,7 @@ _STORE: Fieldset = (
 @admin.register(CustomCollection)
 class CustomCollectionAdmin(CollectionAdmin):
     kind = Collection.Kind.CUSTOM
-    menu = MenuItem("Catalog", "shelves", 20, gettext_lazy("Collections"))
+    menu = MenuItem("Products", "shelves", 20, gettext_lazy("Collections"))
     search_terms = pgettext_lazy("search", "category, categories, group, department")
     form = CollectionForm
     intro = gettext_lazy(

@@ -57,7 +57,7 @@ grants.add(
 
 @admin.register(Order)
 class OrderAdmin(MarkPaidPages, OrderList):
-    menu = MenuItem("Sales", "orders", 10)
+    menu = MenuItem("Orders", "orders", 10)
     search_terms = pgettext_lazy(
         "search",
         "purchase, bought, sold, basket, paid, unpaid, channel, sales channel, note",

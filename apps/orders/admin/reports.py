@@ -40,7 +40,7 @@ _DATE = forms.DateInput(attrs={"type": "date", "class": "bo-input"}, format="%Y-
 grants.add(allow_custom("reports", REPORT, reads=True))
 pages.add(
     Page(
-        MenuItem("Sales", "payments", 30, gettext_lazy("Sales report")),
+        MenuItem("Reports", "payments", 30, gettext_lazy("Sales report")),
         "orders_order_report",
         lambda request: has_permission(request, REPORT),
         pgettext_lazy("search", "revenue, turnover, income, earnings, statistics, analytics, figures"),
