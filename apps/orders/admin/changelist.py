@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
-from apps.core.admin.forms.forms import ShopOwnedTabularInline
 from apps.core.admin.lists.filters import (
     Choices,
     Screen,
@@ -24,10 +23,9 @@ from apps.core.admin.lists.filters import (
 )
 from apps.core.admin.lists.search import get_result_limit, is_palette_search, set_truncation_note, union_first_rows
 from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, WordFilter
-from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.theme import attribute_column, display
 from apps.customers.admin.similar_names import suggest_names
-from apps.customers.models import Customer
 from apps.orders.admin import search
 from apps.orders.domain import transitions
 from apps.orders.domain.pricing import totals
@@ -38,7 +36,7 @@ FulfillmentStatus = Order.FulfillmentStatus
 
 class _Annotations(TypedDict):
     item_count: int
-    delivery_method: str
+    delivery_method: str | None
 
 
 OrderRow: TypeAlias = "WithAnnotations[Order, _Annotations]"
@@ -165,23 +163,6 @@ class ViewFilter(ViewsFilter):
         return filter_orders_by_view(queryset, view)
 
 
-class CustomerOrdersInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[Order, Customer]):
-    model = Order
-    fk_name = "customer"
-    fields = readonly_fields = ("name", "processed_at", "total", "financial_status", "fulfillment_status", "status")
-    ordering = ("-id",)
-    can_delete = False
-    show_change_link = True
-    per_page = 20
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
-        return Order.rows().order_by(*self.ordering)
-
-    @display(description=gettext_lazy("Total"))
-    def total(self, order: Order) -> SafeString:
-        return render_total(order)
-
-
 class OrderList(ShopOwnedAdmin[Order]):
     list_display = (
         "name",
@@ -232,7 +213,7 @@ class OrderList(ShopOwnedAdmin[Order]):
         counts = _count_items(ids) if "quantity" in change_list.list_display else {}
         methods = _get_delivery_methods(ids) if "delivery" in change_list.list_display else {}
         for row in rows:
-            row.item_count, row.delivery_method = counts.get(row.pk, 0), methods.get(row.pk, "")
+            row.item_count, row.delivery_method = counts.get(row.pk, 0), methods.get(row.pk)
         return change_list
 
     @display(description=gettext_lazy("Customer"))

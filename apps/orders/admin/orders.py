@@ -10,15 +10,13 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from apps.core.admin.forms.idempotency import get_post_data
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
-from apps.core.admin.model_admin.registry import inlines
 from apps.core.admin.pages import dashboard
 from apps.core.admin.pages.tour import TourStep
 from apps.core.admin.permissions import has_permission
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.permissions import allow, grants
-from apps.customers.models import Customer
 from apps.orders.admin import reports
-from apps.orders.admin.changelist import CustomerOrdersInline, OrderList, filter_orders_by_view
+from apps.orders.admin.changelist import OrderList, filter_orders_by_view
 from apps.orders.admin.edit_lines import LinesForm, describe_edit, get_page_context
 from apps.orders.admin.extension_points import arrange_actions, get_origin, get_other_events, get_sections
 from apps.orders.admin.forms import FIELDSETS, REFUND_PERMISSION, CancelForm, OrderForm
@@ -207,9 +205,6 @@ class OrderAdmin(MarkPaidPages, OrderList):
 
     def _redirect_to_order(self, order: Order) -> HttpResponseRedirect:
         return HttpResponseRedirect(self.url("change", order.pk))
-
-
-inlines.register((Customer, "orders"), CustomerOrdersInline)
 
 
 dashboard.tasks.add(

@@ -134,6 +134,7 @@ ROWS = (
     ("jobs_job", "delete", "", "job", 200),
     ("jobs_job", "retry cancel", "preferences", "job", 405),
     ("customers_customer", "changelist add", "customers", "", 200),
+    ("customers_customer", "suggestions", "customers", "", 200),
     ("customers_customer", "change history delete invite activation disable merge data", "customers", "customer", 200),
     ("customers_customer", "merge_with", "customers", "customer", 302),
     ("customers_customer", "data_export data_erase", "customers", "customer", 405),
