@@ -172,14 +172,12 @@ class OrderList(ShopOwnedAdmin[Order]):
         "payment",
         "sending",
         "quantity",
-        "delivery",
         "state",
         "tags",
     )
-    numeric_columns = ("quantity",)
     optional_columns = ("mail", "telephone", "town", "channel", "state")
     day_columns = ("processed_at",)
-    mobile_hide_labels = ("buyer", "delivery", "tags")
+    mobile_hide_labels = ("buyer", "tags")
     list_display_links = ("name",)
     list_filter = (
         ViewFilter,
@@ -210,8 +208,8 @@ class OrderList(ShopOwnedAdmin[Order]):
         rows: list[OrderRow] = list(change_list.result_list)
         change_list.result_list = rows
         ids = [row.pk for row in rows]
-        counts = _count_items(ids) if "quantity" in change_list.list_display else {}
-        methods = _get_delivery_methods(ids) if "delivery" in change_list.list_display else {}
+        is_shown = "quantity" in change_list.list_display
+        counts, methods = (_count_items(ids), _get_delivery_methods(ids)) if is_shown else ({}, {})
         for row in rows:
             row.item_count, row.delivery_method = counts.get(row.pk, 0), methods.get(row.pk)
         return change_list
@@ -252,8 +250,13 @@ class OrderList(ShopOwnedAdmin[Order]):
     def state(self, order: Order) -> tuple[str, str]:
         return order.status, order.get_status_display()
 
-    quantity = attribute_column("item_count", gettext_lazy("Items"))
-    delivery = attribute_column("delivery_method", gettext_lazy("Delivery"))
+    @display(description=gettext_lazy("Items"))
+    def quantity(self, order: OrderRow) -> SafeString:
+        """Return the number of items and the delivery method."""
+        method = order.delivery_method
+        small = format_html('<br> <small class="bo-subtle">{}</small>', method) if method else ""
+        return format_html("{}{}", order.item_count, small)
+
     mail = attribute_column("email", gettext_lazy("Email"))
     telephone = attribute_column("phone", gettext_lazy("Phone"))
     channel = attribute_column("source_name", gettext_lazy("Channel"))
