@@ -48,7 +48,7 @@ def get_static_bundles(languages: list[tuple[str, str]]) -> dict[str, list[str]]
     """
     plugins = [f"unfold/js/alpine/alpine.{name}.js" for name in ("anchor", "focus", "persist", "resize", "sort")]
     theme = ["unfold/js/htmx/htmx.js", "unfold/js/app.js", *plugins]
-    panel = [f"panel/{name}.js" for name in ("panel", "palette", "notifications", "lists")]
+    panel = [f"panel/{name}.js" for name in ("panel", "navigation", "notifications", "lists")]
     # Alpine comes last, because it starts the page.
     scripts = [*theme, *panel, "unfold/js/alpine/alpine.js"]
     return {

@@ -323,9 +323,46 @@ def test_the_menu_opens_on_a_phone(logged_in_page: Open, committed_shop: Shop, o
 
     page = window.go()
     page.get_by_role("button", name="Open the menu").click()
-    page.get_by_role("navigation", name="Menu").get_by_role("link", name="Staff", exact=True).click()
+    menu = page.get_by_role("navigation", name="Menu")
+    menu.get_by_label("Pages in Settings").click()
+    menu.get_by_role("link", name="Staff", exact=True).click()
 
     page.wait_for_url("**/staff/membership/")
+
+
+def test_sections_of_the_menu_open_by_keyboard_and_stay_open(window: BrowserPage, axe: None) -> None:
+    page = window.go("draft_orders_draftorder_changelist")
+    menu = page.get_by_role("navigation", name="Menu")
+    staff, drafts = (menu.get_by_role("link", name=name, exact=True) for name in ("Staff", "Drafts"))
+    expect(drafts).to_have_attribute("aria-current", "page")
+    expect(staff).to_be_hidden()
+    menu.get_by_role("link", name="Settings", exact=True).focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(staff).to_be_visible()
+    assert window.barriers() == []
+
+    page.reload()
+    expect(staff).to_be_visible()
+    menu.get_by_label("Pages in Settings").press("Enter")
+    menu.get_by_label("Pages in Orders").press("Enter")
+    expect(drafts).to_be_hidden()
+    page.reload()
+
+    expect(staff).to_be_hidden()
+    # The section of the current page is open at first.
+    expect(drafts).to_be_visible()
+    assert window.problems == []
+
+
+def test_sections_of_the_menu_open_without_scripts(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
+    page = logged_in_page(owner, committed_shop, java_script_enabled=False).go()
+    staff = page.get_by_role("link", name="Staff", exact=True)
+    expect(staff).to_be_hidden()
+
+    page.get_by_label("Pages in Settings").click()
+
+    expect(staff).to_be_visible()
 
 
 def test_the_colours_are_chosen_once_for_all_pages(window: BrowserPage) -> None:

@@ -512,6 +512,16 @@ def test_cells_that_cannot_be_read_are_named(
     assert not Order.objects.exists()
 
 
+def test_all_cells_of_a_row_that_cannot_be_read_are_named(in_shop: Shop, tmp_path: Path) -> None:
+    cells = {"Taxes": "3,20", "Lineitem quantity": "many", "Accepts Marketing": "perhaps"}
+
+    import_text(in_shop, write_table({**ORDER, **cells}, {"Name": "#7001", **SECOND_LINE}), tmp_path, "in.csv")
+
+    reason = get_reason(in_shop)
+    assert all(part in reason for part in ("'3,20' is not an amount", "'many' is not a whole", "neither yes nor no"))
+    assert not Order.objects.exists()
+
+
 def test_an_order_without_a_contact_keeps_the_name_and_creates_no_customer(in_shop: Shop, tmp_path: Path) -> None:
     order = import_order(in_shop, tmp_path, {"Email": ""})
 

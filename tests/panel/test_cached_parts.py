@@ -28,8 +28,8 @@ CHOICES = [
 def get_menu(panel: Panel) -> str:
     """Return the menu's entries as text: titles, then links."""
     page = panel.get().content.decode()
-    menu = page.partition('<div id="nav-sidebar-apps"')[2].partition("</div></div>")[0].partition("navigation_user")[0]
-    return " ".join(re.findall(r'data-icon="[^"]*"[^>]*>([^<]*)<', menu) + re.findall(r'<a href="([^"]*)"', menu))
+    menu = page.partition('<div id="nav-sidebar-apps"')[2].partition("</div>")[0]
+    return " ".join(re.findall(r"<a [^>]*>([^<]*)<", menu) + re.findall(r'<a href="([^"]*)"', menu))
 
 
 def test_menu_shows_changed_permissions_language_and_shop_at_once(admin_client_with: PanelWith) -> None:
@@ -90,8 +90,11 @@ def test_cached_names_follow_the_language() -> None:
 
 def test_menu_entries_are_escaped(shop: Shop) -> None:
     entry = {"title": "<script>", "icon": "home", "link": "/?a&b", "active": True}
-    menu = Template("{% menu_entries groups %}").render(Context({"groups": [{"title": "<b>", "items": [entry]}]}))
+    group = {"title": "<b>", "key": "<k>", "icon": "home", "items": [entry, entry]}
+    menu = Template("{% menu_entries groups %}").render(Context({"groups": [group]}))
 
-    assert "<h2>&lt;b&gt;</h2>" in menu
-    assert "&lt;script&gt;</a>" in menu
+    assert "&lt;b&gt;</a>" in menu
+    assert 'aria-label="Pages in &lt;b&gt;"' in menu
+    assert menu.count("&lt;script&gt;</a>") == 2
     assert 'class="active"' in menu
+    assert not {"<b>", "<k>", "<script>"} & set(re.findall(r"<[^>]*>", menu))

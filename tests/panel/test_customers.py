@@ -14,9 +14,11 @@ from apps.core.tenancy.models import Shop
 from apps.customers.domain import accounts
 from apps.customers.domain.customers import update_customer
 from apps.customers.models import Address, ConsentChange, Customer
+from apps.draft_orders.models import DraftOrder
 from apps.orders.models import Order
 from tests.support.api_client import Response
 from tests.support.factories.customers import make_address, make_customer
+from tests.support.factories.draft_orders import make_draft_order
 from tests.support.factories.orders import make_order
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.panel.pages import get_messages
@@ -155,6 +157,37 @@ def test_the_page_links_orders_and_creates_one(admin_client_with: PanelWith, cus
     assert "customer__id__exact" not in text
     assert "Create order" not in text
     assert order.name not in text
+
+
+def test_orders_come_first_and_tabs_only_for_what_the_customer_has(
+    admin_client_with: PanelWith, customer: Customer
+) -> None:
+    panel = admin_client_with("customers", "orders", "draft_orders", "gift_cards")
+    for _ in range(6):
+        Order.objects.filter(pk=make_order(customer.shop).pk).update(customer=customer)
+
+    response = panel.get(CHANGE, customer.pk)
+
+    page = response.content.decode()
+    assert page.index("Latest orders") < page.index('name="first_name"')
+    assert page.count("customer__id__exact") == 1
+    titles = [str(formset.opts.verbose_name_plural) for formset in response.context["inline_admin_formsets"]]
+    assert not {"orders", "draft orders", "gift cards"} & set(titles)
+    DraftOrder.objects.filter(pk=make_draft_order().pk).update(customer=customer)
+    formsets = panel.get(CHANGE, customer.pk).context["inline_admin_formsets"]
+    assert "draft orders" in [str(formset.opts.verbose_name_plural) for formset in formsets]
+
+
+def test_suggestions_find_customers_by_name_and_need_the_permission(admin_client_with: PanelWith) -> None:
+    make_customer(first_name="Ada", last_name="Lovelace", email="ada@example.com")
+    make_customer(first_name="Ada", last_name="Byron", email=None)
+    panel = admin_client_with("customers")
+
+    found = panel.get("customers_customer_suggestions", q="ada").json()["customers"]
+
+    assert found == [{"email": "ada@example.com", "name": "Ada Lovelace"}]
+    assert panel.get("customers_customer_suggestions", q="a").json()["customers"] == []
+    assert admin_client_with("gift_cards").get("customers_customer_suggestions", q="ada").status_code == 403
 
 
 def test_staff_add_a_customer(customer_client: Panel) -> None:

@@ -1,9 +1,11 @@
 import html as html_module
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.db import OperationalError
+from django.utils import timezone
 
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
@@ -13,6 +15,7 @@ from apps.fulfillment.domain.fulfillments import FulfillmentPart
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder
 from tests.support import factories
 from tests.support.factories.fulfillment import make_fulfillment_order, make_service, set_status
+from tests.support.factories.orders import make_order
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.panel.pages import get_messages
 
@@ -45,6 +48,42 @@ def test_the_action_opens_the_page_with_the_selected_orders(order_client: Panel)
 
     assert all(f'name="number-{row.pk}"' in page and str(row.order) in page for row in rows)
     assert order_client.http.get(order_client.url(PAGE)).headers["Location"] == order_client.url(LIST)
+
+
+def test_the_order_list_opens_the_page_with_the_reasons_of_skipped_orders(order_client: Panel) -> None:
+    row, held, done = (make_fulfillment_order() for _ in range(3))
+    set_status(held, "on_hold", "unsubmitted")
+    fulfillments.create_fulfillment([FulfillmentPart(done)], actor="system", at=timezone.now())
+    empty = make_order(lines=[{"title": "Advice", "price": Decimal("5.00"), "quantity": 1, "requires_shipping": False}])
+    FulfillmentOrder.objects.filter(order=empty).delete()
+    orders = [row.order, held.order, done.order, empty]
+
+    response = order_client.forge(
+        "orders_order_changelist", action="fulfill_orders", _selected_action=[order.pk for order in orders]
+    )
+    address = response.headers["Location"]
+    page = order_client.http.get(address)
+    result = order_client.http.post(address, {"without_number": "on"})
+
+    reasons = [
+        (held.order.name, "Not fulfilled, because there is nothing to fulfill now. Status: on hold."),
+        (done.order.name, f"Already fulfilled as {done.order}.1."),
+        (empty.name, "Not fulfilled, because the order has no items to fulfill."),
+    ]
+    assert [(order.name, reason) for order, reason in page.context["skipped"]] == reasons
+    assert page.context["form"]["without_number"].value() is True
+    assert f'name="number-{row.pk}"' in page.content.decode()
+    outcomes = [(outcome.name, outcome.text) for outcome in result.context["outcomes"]]
+    assert sorted(outcomes) == sorted([(row.order.name, f"Fulfilled as {row.order}.1."), *reasons])
+
+
+def test_staff_without_the_permission_cannot_fulfill_from_the_order_list(admin_client_with: PanelWith) -> None:
+    row, clerk = make_fulfillment_order(), admin_client_with("orders")
+
+    clerk.forge("orders_order_changelist", action="fulfill_orders", _selected_action=[row.order_id])
+
+    assert clerk.http.get(f"{clerk.url(PAGE)}?orders={row.order_id}").status_code == 403
+    assert "fulfill_orders" not in clerk.get("orders_order_changelist").content.decode()
 
 
 def test_typed_and_pasted_numbers_fulfill_the_orders(order_client: Panel) -> None:

@@ -22,6 +22,7 @@ from benchmarks.million.panel import list_addresses
 from tests.support import factories
 from tests.support.api_client import Response
 from tests.support.databases.event_triggers import drop_event_triggers
+from tests.support.factories.customers import make_customer
 from tests.support.factories.inventory import make_location
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.panel.realistic_rows import MAKE
@@ -202,7 +203,7 @@ def test_the_menu_holds_what_may_be_opened_and_no_more(admin_client_with: PanelW
     page = admin_client_with("themes").get()
 
     titles = [item["title"] for group in page.context["sidebar_navigation"] for item in group["items"]]
-    assert titles == ["Home", "Themes", "Files", "Script tags", "Help"]
+    assert titles == ["Home", "Themes", "Script tags", "Files", "Help"]
 
 
 def test_a_failed_job_is_tried_again_and_a_waiting_one_cancelled(owner_client: Panel, shop: Shop) -> None:
@@ -320,6 +321,23 @@ def test_each_chip_links_to_the_first_page_without_its_filter(owner_client: Pane
     ]
     assert page.context["cl"].active_filters.url_without == "?o=-2&view=all"
     assert 'aria-label="Remove filter Payment: Paid"' in page.content.decode()
+
+
+def test_chips_name_related_rows_that_the_user_may_view(admin_client_with: PanelWith, shop: Shop) -> None:
+    ada = make_customer(first_name="Ada", last_name="King")
+    with_customers, without = admin_client_with("orders", "customers"), admin_client_with("orders")
+    with shop_scope(factories.make_shop()):
+        other = make_customer(first_name="Eve")
+
+    def get_chip(panel: Panel, **query: str) -> str:
+        (chip,) = get_chips(panel.get(ORDERS, view="all", **query))
+        return chip[0]
+
+    assert get_chip(with_customers, customer__id__exact=str(ada.pk)) == "Customer: Ada King"
+    assert get_chip(with_customers, customer=str(ada.pk)) == "Customer: Ada King"
+    assert get_chip(without, customer__id__exact=str(ada.pk)) == f"Customer: {ada.pk}"
+    for pk in (other.pk, other.pk + 1):
+        assert get_chip(with_customers, customer__id__exact=str(pk)) == f"Customer: {pk}"
 
 
 def test_jobs_are_filtered_by_queue(owner_client: Panel, shop: Shop) -> None:

@@ -129,7 +129,7 @@ def test_fulfillments_are_shown(order_client: Panel, in_shop: Shop) -> None:
         (me, f"The latest tracking event of {parcel} was removed."),
         (me, f"The tracking information of {parcel} was updated."),
         (me, f"Shipment status of {parcel}: in transit."),
-        ("Backoffice", f"{parcel} was fulfilled from {parcel.location}: 2 items."),
+        ("Backoffice", f"{parcel} was fulfilled from {parcel.location}: 2 × Mug."),
     ]
 
 

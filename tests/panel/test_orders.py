@@ -3,7 +3,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from apps.core.events.models import Event
 from apps.core.tenancy.models import Shop, User
@@ -82,6 +85,25 @@ def test_the_list_shows_days_and_hides_the_status_that_all_rows_share(order_clie
     cell = re.search(r'field-processed_at[^>]* title="([^"]*)">([^<]*)<', pages[0].content.decode())
     assert cell
     assert (cell[2], cell[1][:13]) == ("25 Nov 2026", "25 Nov 2026, ")
+
+
+def test_the_list_shows_items_and_delivery_in_the_same_queries(
+    order_client: Panel, shop: Shop, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    express = {"title": "Express", "price": Decimal("9.00")}
+    make_order(shop, shipping=[express])
+    order_client.get(LIST)
+    with CaptureQueriesContext(connection) as statements:
+        order_client.get(LIST)
+    for quantity in (3, 4):
+        make_order(shop, lines=[{"title": "Cup", "price": Decimal("5.00"), "quantity": quantity}], shipping=[express])
+
+    with django_assert_num_queries(len(statements)):
+        response = order_client.get(LIST)
+
+    rows = response.context["cl"].result_list
+    assert [(row.item_count, row.delivery_method) for row in rows[:2]] == [(4, "Express"), (3, "Express")]
+    assert re.findall(r"field-quantity[^>]*>(\d+)<", response.content.decode()) == ["4", "3", "2"]
 
 
 def test_the_page_tells_the_story_and_escapes_it(order_client: Panel, order: Order) -> None:
@@ -223,8 +245,8 @@ def test_current_totals_are_shown_wherever_totals_are(order_client: Panel, order
     matching_response = order_client.get("search", s=order.name, extended="1")
     beside = order_client.get(PAGE, other.pk)
 
-    for page in (response, customer):
-        assert b'20.00 USD<br> <small class="bo-subtle">now 10.00 USD</small>' in page.content
+    assert b'20.00 USD<br> <small class="bo-subtle">now 10.00 USD</small>' in response.content
+    assert b"20.00 USD, now 10.00 USD" in customer.content
     assert [row["total"] for row in beside.context["buyer"]["others"]] == ["20.00 USD, now 10.00 USD"]
     assert "20.00 USD, now 10.00 USD" in matching_response.context["results"][0].description
     assert [row["total"] for row in order_client.get(PAGE, order.pk).context["buyer"]["others"]] == ["20.00 USD"]

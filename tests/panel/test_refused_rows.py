@@ -223,3 +223,14 @@ def test_shortened_numbers_in_the_grouping_column_refuse_all_rows(shop: Shop, tm
     )
     assert get_row_results(shop) == [(2, "failed", reason), (4, "new", ""), (5, "failed", reason)]
     assert list(Order.objects.values_list("name", flat=True)) == ["#3"]
+
+
+def test_the_page_lists_all_errors_of_a_row(panel: Panel) -> None:
+    content = b"email,phone,first_name\nnot-an-email,not-a-phone,Ada\n"
+
+    import_job = import_through_panel(panel, content, "customers.csv")
+
+    page = panel.get(CHANGE, import_job.pk)
+    (failure,) = page.context["failures"]
+    assert len(failure.reasons) == 2
+    assert all(f"<li>{reason}</li>" in page.content.decode() for reason in failure.reasons)

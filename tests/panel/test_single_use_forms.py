@@ -330,10 +330,11 @@ def test_sent_forms_go_after_thirty_days(owner_client: Panel, in_shop: Shop) -> 
 def test_every_form_of_the_panels_own_pages_carries_a_key() -> None:
     templates = Path(__file__).parents[2] / "templates" / "panel"
     # These forms need no key. Saving a view with the same name replaces the view, selecting rows twice only creates an
-    # unused draft, and choosing the same columns twice changes nothing. Each order is fulfilled in its own transaction,
-    # and a second request finds the orders fulfilled. Connecting to a store again saves the same connection.
+    # unused draft, and choosing the same columns twice changes nothing. Each order is fulfilled or paid in its own
+    # transaction, and a second request finds the orders fulfilled or paid. Connecting to a store again saves the same
+    # connection.
     keyless = {"form_key.html", "save_view.html", "list_header.html", "list_columns.html", "tour_end.html"}
-    keyless |= {"fulfill_many.html", "connect.html"}
+    keyless |= {"fulfill_many.html", "mark_paid.html", "connect.html"}
     bare = {path.name for path in templates.rglob("*.html") if "{% csrf_token %}" in path.read_text()}
 
     assert bare - keyless == set()

@@ -1,5 +1,6 @@
 """Staff add, edit, test, resume and delete webhooks of the shop itself."""
 
+import re
 from typing import Any
 
 import pytest
@@ -54,6 +55,17 @@ def test_staff_add_a_webhook(webhook_client: Panel, shop: Shop) -> None:
     assert (subscription.shop, subscription.app.owner, subscription.app.name) == (shop, shop, "Backoffice")
     assert Event.objects.get(topic="webhooks/create").actor == f"staff:{webhook_client.user.pk}"
     assert "app/installed" not in Event.objects.values_list("topic", flat=True)
+
+
+def test_topics_are_a_list_that_words_and_codes_narrow(webhook_client: Panel) -> None:
+    page = webhook_client.get(f"{LIST}_add").content.decode()
+
+    assert '<label data-narrow-text="Order placed orders/create Orders">' in page
+    assert re.search(r'type="radio"\s+name="topic"\s+value="orders/create"\s+required>', page)
+    assert 'value="shop/redact"' not in page
+    typed = {"topic": "orders/create", "uri": "", "form_key": webhook_client.form_key(f"{LIST}_add")}
+    again = webhook_client.post(f"{LIST}_add", **typed).content.decode()
+    assert re.findall(r'value="([^"]*)"\s+required checked>', again) == ["orders/create"]
 
 
 def test_fields_and_filter_are_stored(webhook_client: Panel) -> None:
@@ -196,8 +208,8 @@ def test_a_disabled_webhook_says_since_when_and_why(webhook_client: Panel, shop:
     webhook_client.forge(f"{LIST}_resume", subscription.pk)
 
     assert "<strong>Disabled</strong> since" in page
-    assert "The endpoint responded with 410 Gone." in page
-    assert "Last error: The endpoint responded with 410" in page
+    assert "The address responded with 410 Gone." in page
+    assert "Last error: The address responded with 410" in page
     assert webhook_client.url(f"{LIST}_resume", subscription.pk) in page
     subscription.refresh_from_db()
     assert subscription.state == "live"

@@ -46,7 +46,7 @@ REPLACED = {
     "templates/admin/pagination.html": ("templates/panel/pagination.html", "231de7f4486c"),
     "templates/unfold/helpers/app_list.html": ("templates/panel/menu.html", "aee0d40c9583"),
     "templates/unfold/helpers/change_list_headers.html": ("templates/panel/list_column_headers.html", "554b2efdc837"),
-    "templates/unfold/helpers/command.html": ("static/panel/palette.js", "e10d80a03e46"),
+    "templates/unfold/helpers/command.html": ("static/panel/navigation.js", "e10d80a03e46"),
     "templates/unfold/helpers/command_results.html": ("templates/panel/palette_results.html", "dae3b9b188ad"),
     "templates/unfold/helpers/empty_results.html": ("templates/panel/empty_list.html", "830db82d60f5"),
     "templates/unfold/helpers/header.html": ("templates/panel/header.html", "40708fcc53f5"),

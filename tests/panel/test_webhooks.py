@@ -165,7 +165,7 @@ def test_a_delivery_shows_its_attempts_and_what_was_sent(webhook_client: Panel, 
 
     page = webhook_client.get(f"{LOG}_change", delivery.pk).content.decode()
 
-    parts = ["1 of 9", "The endpoint responded with 500", "&lt;b&gt;Oops&lt;/b&gt;", "Server: x", "Send now"]
+    parts = ["1 of 9", "The address responded with 500", "&lt;b&gt;Oops&lt;/b&gt;", "Server: x", "Send now"]
     assert [part for part in (*parts, str(delivery.key), "&quot;id&quot;") if part not in page] == []
 
 

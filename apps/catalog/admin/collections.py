@@ -156,7 +156,7 @@ _PRODUCTS = gettext_lazy("Products")
 @admin.register(CustomCollection)
 class CustomCollectionAdmin(CollectionAdmin):
     kind = Collection.Kind.CUSTOM
-    menu = MenuItem("Catalog", "shelves", 20, gettext_lazy("Collections"))
+    menu = MenuItem("Products", "shelves", 20, gettext_lazy("Collections"))
     search_terms = pgettext_lazy("search", "category, categories, group, department")
     form = CollectionForm
     intro = gettext_lazy(

@@ -158,7 +158,7 @@ ListedProduct: TypeAlias = "WithAnnotations[Product, _Aggregates]"
 
 @admin.register(Product)
 class ProductAdmin(ProductUploads, ProductImagesPage, DuplicatingAdmin[Product]):
-    menu = MenuItem("Catalog", "sell", 10)
+    menu = MenuItem("Products", "sell", 10)
     search_terms = pgettext_lazy("search", "goods, item, article, price, catalogue, assortment, vendor, brand")
     tour = TourStep(
         10,

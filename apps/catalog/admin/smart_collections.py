@@ -141,7 +141,7 @@ class SmartCollectionForm(CollectionForm):
 @admin.register(SmartCollection)
 class SmartCollectionAdmin(CollectionAdmin):
     kind = Collection.Kind.SMART
-    menu = MenuItem("Catalog", "rule", 30)
+    menu = MenuItem("Products", "rule", 30)
     search_terms = pgettext_lazy("search", "category, categories, group, rule, automatic")
     form = SmartCollectionForm
     intro = gettext_lazy("Smart collections contain every product that matches their rules.")

@@ -153,7 +153,7 @@ class PricedVariantForm(VariantForm):
 
 @admin.register(Variant)
 class VariantAdmin(ShopOwnedAdmin[Variant]):
-    menu = MenuItem("Catalog", "style", 15)
+    menu = MenuItem("Products", "style", 15)
     search_terms = pgettext_lazy(
         "search",
         "sku, barcode, ean, gtin, size, colour, color, option, price, cost, compare-at price, sale price, markdown",

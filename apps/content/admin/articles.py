@@ -86,7 +86,7 @@ class BlogForm(PanelForm[Blog]):
 @admin.register(Blog)
 class BlogAdmin(ShopOwnedAdmin[Blog]):
     form = BlogForm
-    menu = MenuItem("Online store", "library_books", 20)
+    menu = MenuItem("Content", "library_books", 20)
     search_terms = pgettext_lazy("search", "news, comments, magazine")
     intro = gettext_lazy("A blog is a series of articles. For each blog, you choose whether customers can comment.")
     empty_text = gettext_lazy("No blogs yet. Create a blog to write articles.")
@@ -214,7 +214,7 @@ class _ArticleRequest(StaffRequest):
 @admin.register(Article)
 class ArticleAdmin(PreviewAdmin[Article], DuplicatingAdmin[Article]):
     form = ArticleForm
-    menu = MenuItem("Online store", "article", 21)
+    menu = MenuItem("Content", "article", 21)
     search_terms = pgettext_lazy("search", "blog post, news, text, writing, content")
     intro = gettext_lazy(
         "The articles in your blogs. Set a future date to schedule an article. You can restore earlier versions."

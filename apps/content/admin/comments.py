@@ -52,7 +52,7 @@ class CommentForm(PanelForm[Comment]):
 @admin.register(Comment)
 class CommentAdmin(ShopOwnedAdmin[Comment]):
     form = CommentForm
-    menu = MenuItem("Online store", "forum", 22)
+    menu = MenuItem("Content", "forum", 22)
     search_terms = pgettext_lazy("search", "moderation, spam, approve, reader, discussion, blog")
     intro = gettext_lazy(
         "The comments of readers on your articles. Spam and removed comments are deleted after 30 days."

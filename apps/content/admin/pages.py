@@ -48,7 +48,7 @@ class PageForm(PublishingForm[Page]):
 @admin.register(Page)
 class PageAdmin(PreviewAdmin[Page]):
     form = PageForm
-    menu = MenuItem("Online store", "description", 18)
+    menu = MenuItem("Content", "description", 18)
     search_terms = pgettext_lazy("search", "about us, faq, static page, website")
     intro = gettext_lazy("Pages with fixed content, such as “About us” or “Contact”.")
     empty_text = gettext_lazy("No pages yet.")

@@ -43,7 +43,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
     """Admin for uploaded images. The visual editor lists and uploads images through ``pick_view``."""
 
     add_title = gettext_lazy("Upload images")
-    menu = MenuItem("Online store", "image", 40, gettext_lazy("Files"))
+    menu = MenuItem("Content", "image", 40, gettext_lazy("Files"))
     search_terms = pgettext_lazy("search", "picture, image, photo, logo, upload, media, document, pdf, video")
     intro = gettext_lazy(
         "Images for descriptions and articles. Drop an image into a text, or upload it here and copy its URL."

@@ -6,6 +6,7 @@ without a model are registered in ``pages``. The command palette and the home pa
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
@@ -25,14 +26,18 @@ from apps.core.registry import Registry
 from apps.core.tenancy.models import User
 from apps.core.tenancy.staff_access import get_accessible_shops
 
-SECTIONS = {
-    "Sales": gettext_lazy("Sales"),
-    "Catalog": gettext_lazy("Catalog"),
-    "Customers": gettext_lazy("Customers"),
-    "Online store": gettext_lazy("Online store"),
-    "Apps": gettext_lazy("Apps"),
-    "Settings": gettext_lazy("Settings"),
-    "Activity": gettext_lazy("Activity"),
+# The label and the icon of each section, in the order of the menu.
+SECTIONS: dict[str, tuple[StrOrPromise, str]] = {
+    "Orders": (gettext_lazy("Orders"), "orders"),
+    "Products": (gettext_lazy("Products"), "sell"),
+    "Customers": (gettext_lazy("Customers"), "group"),
+    "Discounts": (gettext_lazy("Discounts"), "loyalty"),
+    "Reports": (gettext_lazy("Reports"), "bar_chart"),
+    "Online store": (gettext_lazy("Online store"), "storefront"),
+    "Content": (gettext_lazy("Content"), "description"),
+    "Apps": (gettext_lazy("Apps"), "extension"),
+    "Activity": (gettext_lazy("Activity"), "history"),
+    "Settings": (gettext_lazy("Settings"), "settings"),
 }
 _ORDER = list(SECTIONS)
 SWITCHER_SHOPS = 8
@@ -64,7 +69,7 @@ class PageEntry:
 
     @property
     def section_name(self) -> str:
-        return str(SECTIONS.get(self.section, self.section))
+        return str(SECTIONS[self.section][0]) if self.section in SECTIONS else self.section
 
     def get_rank(self, query: PaletteQuery) -> int | None:
         return query.rank_page(self.title, self.search_terms, self.section_name)
@@ -144,18 +149,20 @@ def get_list_url(request: HttpRequest, model: type[Model], query: str = "") -> s
 
 
 def build_navigation(request: HttpRequest) -> list[Context]:
-    """Return the sidebar in the format of django-unfold."""
+    """Return the sidebar in the format of django-unfold: home, one group for each section, and help."""
     home = {"title": _("Home"), "icon": "home", "link": reverse("admin:index"), "order": 0}
     groups: list[Context] = [{"title": None, "items": [home]}]
-    for entry in get_page_entries(request):
-        if groups[-1]["title"] != entry.section_name:
-            groups.append({"title": entry.section_name, "items": []})
-        groups[-1]["items"].append({"title": entry.title, "icon": entry.icon, "link": entry.link})
+    for section, entries in groupby(get_page_entries(request), attrgetter("section")):
+        title, icon = SECTIONS[section]
+        items: list[Context] = [{"title": entry.title, "icon": entry.icon, "link": entry.link} for entry in entries]
+        groups.append({"title": str(title), "key": section, "icon": icon, "items": items})
     groups.append({"title": None, "items": [{"title": _("Help"), "icon": "help", "link": reverse("admin:help")}]})
     # Page URLs can be nested, so the longest matching URL belongs to the active page.
-    items = [item for group in groups for item in group["items"]]
-    active_link = max((item["link"] for item in items if request.path.startswith(item["link"])), key=len, default=None)
-    for item in items:
+    all_items = [item for group in groups for item in group["items"]]
+    active_link = max(
+        (item["link"] for item in all_items if request.path.startswith(item["link"])), key=len, default=None
+    )
+    for item in all_items:
         item["active"] = item["link"] == active_link
     return groups
 

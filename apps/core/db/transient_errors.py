@@ -3,7 +3,7 @@
 import errno
 from collections.abc import Iterator
 
-from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connection, connections
 
 # The recommended wait before a retry, in seconds.
 RETRY_AFTER = "2.0"
@@ -69,3 +69,11 @@ def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
+
+
+def recover_from_transient_error(error: DatabaseError) -> None:
+    """Close the connection if it was lost, so that the next query opens a new one. Raise errors of other kinds."""
+    if not is_transient_db_error(error):
+        raise error
+    if not connection.in_atomic_block and not connection.is_usable():
+        connection.close()

@@ -21,7 +21,7 @@ from apps.core.admin.lists.search import PALETTE_CANDIDATES, is_palette_search, 
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.audit import former_ids
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
-from apps.core.admin.model_admin.extra_views import row_view
+from apps.core.admin.model_admin.extra_views import extra_view, row_view
 from apps.core.admin.model_admin.registry import Inline
 from apps.core.admin.pages import dashboard
 from apps.core.admin.pages.tour import TourStep
@@ -45,6 +45,7 @@ from apps.customers.admin.changelist_search import (
     TagFilter,
     ViewFilter,
     build_search_condition,
+    find_by_words,
     get_first_matches,
     scan_list,
 )
@@ -59,6 +60,7 @@ from apps.metafields.admin.inline import MetafieldInline
 from apps.shops.domain.address_formats import format_address
 
 VIEW, CHANGE, DELETE = (f"customers.{verb}_customer" for verb in ("view", "change", "delete"))
+_MIN_TERM, _MAX_TERM, _MAX_SUGGESTIONS = 2, 255, 20
 HAS_ORDERS_MESSAGE = gettext_noop(
     "You can't delete customers with orders, because the orders are needed for bookkeeping. Erase the personal data "
     "instead."
@@ -182,7 +184,14 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
     def get_inlines(self, request: HttpRequest, obj: Customer | None) -> list[Inline]:
-        return super().get_inlines(request, obj) if obj is not None else [AddressInline]
+        """Return the inlines of this app, and those of other apps for which the customer has rows."""
+        if obj is None:
+            return [AddressInline]
+        return [
+            inline
+            for inline in super().get_inlines(request, obj)
+            if inline in self.inlines or inline.model._default_manager.filter(customer=obj).exists()
+        ]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
@@ -218,6 +227,14 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             customers.delete_customer(obj, **self.event_kwargs(request))
         except customers.CustomerHasOrders:
             raise DomainError(_(HAS_ORDERS_MESSAGE)) from None
+
+    @extra_view("suggestions/", VIEW)
+    def suggestions_view(self, request: HttpRequest) -> JsonResponse:
+        """Return the email addresses and names of customers that match a search text, for email fields."""
+        term = request.GET.get("q", "").replace("\0", "").strip()[:_MAX_TERM]
+        rows = find_by_words(term, limit=_MAX_SUGGESTIONS) if len(term) >= _MIN_TERM else Customer.objects.none()
+        found = [{"email": row.email, "name": str(row)} for row in rows if row.email]
+        return JsonResponse({"customers": found})
 
     @row_view("invite/", CHANGE, keyed=True)
     def invite_view(self, request: HttpRequest, customer: Customer) -> HttpResponse:

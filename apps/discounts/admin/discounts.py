@@ -50,7 +50,7 @@ class DiscountChanged(DomainError):
 
 @admin.register(PriceRule)
 class DiscountAdmin(CodePages):
-    menu = MenuItem("Sales", "loyalty", 16, gettext_lazy("Discounts"))
+    menu = MenuItem("Discounts", "loyalty", 16, gettext_lazy("Discounts"))
     search_terms = pgettext_lazy(
         "search", "discount code, price rule, coupon, promotion, promo code, campaign, sale, free shipping"
     )

@@ -169,7 +169,7 @@ panel_routes.add(
 )
 pages.add(
     Page(
-        MenuItem("Sales", "bar_chart", 33, gettext_lazy("Discount report")),
+        MenuItem("Reports", "bar_chart", 33, gettext_lazy("Discount report")),
         "discount_report",
         lambda request: has_permission(request, REPORT),
         pgettext_lazy("search", "discount figures, campaign results, markdowns, price reductions"),

@@ -45,8 +45,8 @@ def create_pdf_response(content: bytes, name: str, *, is_download: bool = False)
 
 @admin.register(IssuedDocument)
 class IssuedDocumentAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[IssuedDocument]):
-    menu = MenuItem("Sales", "receipt_long", 40, gettext_lazy("Invoices"))
-    search_terms = pgettext_lazy("search", "invoice, bill, receipt, credit note, cancellation, accounting, document")
+    menu = MenuItem("Orders", "receipt_long", 40, gettext_lazy("Invoices"))
+    search_terms = pgettext_lazy("search", "invoice, bill, receipt, credit note, cancellation, document")
     intro = gettext_lazy(
         "Issued invoices and credit notes. They never change. To correct an invoice, cancel it and issue a new one."
     )

@@ -59,7 +59,7 @@ list_buttons.register((DraftOrder, "create order"), "panel/draft_orders/create_b
 
 @admin.register(DraftOrder)
 class DraftOrderAdmin(DraftOrderList):
-    menu = MenuItem("Sales", "edit_note", 12, gettext_lazy("Drafts"))
+    menu = MenuItem("Orders", "edit_note", 12, gettext_lazy("Drafts"))
     search_terms = pgettext_lazy(
         "search",
         "create order, new order, order by phone, phone order, telephone, manual order, draft, quote, offer, estimate",

@@ -12,17 +12,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django import forms
-from django.contrib import messages
-from django.db import DatabaseError, connection
+from django.contrib import admin, messages
+from django.db import DatabaseError
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.lists.selection import get_selected_ids
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin, extra_view
+from apps.core.admin.model_admin.registry import ListAction, list_actions
 from apps.core.admin.staff_request import EventKwargs
-from apps.core.db.transient_errors import is_transient_db_error
+from apps.core.db.transient_errors import recover_from_transient_error
 from apps.core.exceptions import DomainError
 from apps.core.i18n.formats import lowercase_label
 from apps.fulfillment.admin.fulfillment_detail import FINAL_STATUSES
@@ -32,9 +38,11 @@ from apps.fulfillment.domain import carriers, fulfillments, tracking
 from apps.fulfillment.domain.fulfillments import FulfillmentPart
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder
 from apps.fulfillment.models.orders import Status
+from apps.orders.models import Order
 
 # The page size of the list.
 MAX_ROWS = 100
+_FILTERS = "_changelist_filters"
 _SEPARATORS = re.compile(r"[\t,;]")
 
 
@@ -87,8 +95,8 @@ class FulfillManyForm(forms.Form):
     )
     notify = forms.BooleanField(label=gettext_lazy("Notify customers by email"), required=False, initial=True)
 
-    def __init__(self, cards: Sequence[FulfillmentOrderCard], data: Any = None) -> None:
-        super().__init__(data)
+    def __init__(self, cards: Sequence[FulfillmentOrderCard], data: Any = None, **options: Any) -> None:
+        super().__init__(data, **options)
         self.cards = cards
         for card in cards:
             self.fields[_get_field_name(card)] = forms.CharField(
@@ -140,11 +148,7 @@ class FulfillManyForm(forms.Form):
             return Outcome(parcel.name, text, order_id=parcel.order_id)
         except DatabaseError as error:
             # The orders before this one are saved, so the page must show what happened to each order.
-            if not is_transient_db_error(error):
-                raise
-            # The next order needs a new connection if this one was lost.
-            if not connection.in_atomic_block and not connection.is_usable():
-                connection.close()
+            recover_from_transient_error(error)
             text = _("Not fulfilled, because the database did not respond in time. Try again.")
             return Outcome(parcel.name, text, order_id=parcel.order_id)
         text = _("Fulfilled as {name}.").format(name=fulfillment)
@@ -156,17 +160,26 @@ class FulfillManyForm(forms.Form):
 
 
 def _explain_refusal(row: FulfillmentOrder) -> str:
+    return _explain_refusals([row])[row.pk]
+
+
+def _explain_refusals(rows: Sequence[FulfillmentOrder]) -> dict[int, str]:
+    """Return why the fulfillment orders can't be fulfilled, keyed by id, in one query."""
+    closed = [row.pk for row in rows if row.status == Status.CLOSED]
+    fulfilled = Fulfillment.rows().filter(lines__fulfillment_order__in=closed).exclude(status__in=FINAL_STATUSES)
+    newest = dict(fulfilled.order_by("pk").values_list("lines__fulfillment_order", "name"))
+    return {row.pk: _explain_status(row, newest.get(row.pk, "")) for row in rows}
+
+
+def _explain_status(row: FulfillmentOrder, newest: str) -> str:
     if row.is_unfinished and row.assigned_location.legacy:
         request = lowercase_label(row.get_request_status_display())
         text = _(
             "Not fulfilled, because the fulfillment service has not accepted the request. Request status: {status}."
         )
         return text.format(status=request)
-    if row.status == Status.CLOSED:
-        fulfilled = Fulfillment.rows().filter(lines__fulfillment_order=row).exclude(status__in=FINAL_STATUSES)
-        newest = fulfilled.order_by("-pk").first()
-        if newest is not None:
-            return _("Already fulfilled as {name}.").format(name=newest)
+    if newest:
+        return _("Already fulfilled as {name}.").format(name=newest)
     status = lowercase_label(row.get_status_display())
     return _("Not fulfilled, because there is nothing to fulfill now. Status: {status}.").format(status=status)
 
@@ -210,27 +223,81 @@ def _get_field_name(card: FulfillmentOrderCard) -> str:
 class FulfillManyPages(ExtraViewsAdmin[FulfillmentOrder]):
     @extra_view("fulfill-selected/", CHANGE, name="fulfill_many")
     def fulfill_many_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the form for the ids in the query string, or fulfill the orders and show what happened to each."""
-        ids = [part for part in request.GET.get("ids", "").split(",") if part.isdecimal() and len(part) <= 18]
-        cards = _load_cards(ids)
-        if not cards:
+        """Show the form for the selected rows, or fulfill the orders and show what happened to each.
+
+        The query string has the ids of fulfillment orders or, from the order list, of ``orders``.
+        """
+        order_ids = _parse_ids(request.GET.get("orders", ""))
+        ids = _parse_ids(request.GET.get("ids", ""))
+        orders = list(Order.objects.filter(pk__in=order_ids).order_by("pk")) if order_ids else []
+        cards = _load_order_cards(orders) if orders else _load_cards(ids)
+        if not cards and not orders:
             self.message_user(request, _("Select the fulfillment orders to fulfill."), messages.WARNING)
             return HttpResponseRedirect(self.url("changelist"))
-        form, outcomes = FulfillManyForm(cards, get_post_data(request)), []
+        skipped = _list_skipped(cards, orders)
+        form = FulfillManyForm(cards, get_post_data(request), initial={"without_number": bool(orders)})
+        outcomes: list[Outcome] = []
         if form.is_bound and form.is_valid():
+            known = {card.row.order_id for card in cards}
             outcomes = form.fulfill(self.event_kwargs(request))
-            form = FulfillManyForm(_load_cards(ids))
+            outcomes += [Outcome(str(row), reason, order_id=row.pk) for row, reason in skipped if row.pk not in known]
+            form = FulfillManyForm(_load_order_cards(orders) if orders else _load_cards(ids), initial=form.initial)
+            skipped = []
         return self.page(
             request,
             "panel/fulfillment/fulfill_many.html",
             _("Fulfill selected orders"),
             form=form,
             outcomes=outcomes,
+            skipped=skipped,
+            back=_get_order_list_url(request) if orders else "",
             number_fulfilled=sum(outcome.is_fulfilled for outcome in outcomes),
             carriers=[carrier.name for carrier in carriers.CARRIERS],
         )
 
 
-def _load_cards(ids: Sequence[str]) -> list[FulfillmentOrderCard]:
-    rows = FulfillmentOrder.rows().filter(pk__in=list(dict.fromkeys(map(int, ids)))[:MAX_ROWS])
-    return load_cards(rows.select_related("order", "assigned_location__service").order_by("pk"))
+def _parse_ids(text: str) -> list[int]:
+    ids = (int(part) for part in text.split(",") if part.isdecimal() and len(part) <= 18)
+    return list(dict.fromkeys(ids))[:MAX_ROWS]
+
+
+def _load_cards(ids: Sequence[int]) -> list[FulfillmentOrderCard]:
+    return load_cards(_get_rows().filter(pk__in=ids))
+
+
+def _load_order_cards(orders: Sequence[Order]) -> list[FulfillmentOrderCard]:
+    """Return the unfinished fulfillment orders of the orders, or the newest finished one of an order without these."""
+    rows_by_order: dict[int, list[FulfillmentOrder]] = defaultdict(list)
+    for row in _get_rows().filter(order__in=orders):
+        rows_by_order[row.order_id].append(row)
+    return load_cards(
+        row for rows in rows_by_order.values() for row in [row for row in rows if row.is_unfinished] or rows[-1:]
+    )
+
+
+def _get_rows() -> QuerySet[FulfillmentOrder]:
+    return FulfillmentOrder.rows().select_related("order", "assigned_location__service").order_by("pk")
+
+
+def _list_skipped(cards: Sequence[FulfillmentOrderCard], orders: Sequence[Order]) -> list[tuple[Order, str]]:
+    """Return the orders that can't be fulfilled with the reasons, in the order of the page."""
+    reasons = _explain_refusals([card.row for card in cards if not card.is_fulfillable])
+    skipped = [(card.row.order, reasons[card.row.pk]) for card in cards if card.row.pk in reasons]
+    known = {card.row.order_id for card in cards}
+    nothing = _("Not fulfilled, because the order has no items to fulfill.")
+    return [*skipped, *((order, nothing) for order in orders if order.pk not in known)]
+
+
+@admin.action(description=gettext_lazy("Fulfill items…"))
+def fulfill_orders(screen: ShopOwnedAdmin[Order], request: HttpRequest, queryset: QuerySet[Order]) -> HttpResponse:
+    """Open the page that fulfills the selected orders of the order list."""
+    ids = get_selected_ids(request, queryset, limit=MAX_ROWS)
+    query = urlencode({"orders": ",".join(map(str, ids)), _FILTERS: request.GET.urlencode()})
+    return HttpResponseRedirect(f"{reverse('admin:fulfillment_fulfillmentorder_fulfill_many')}?{query}")
+
+
+def _get_order_list_url(request: HttpRequest) -> str:
+    return f"{reverse('admin:orders_order_changelist')}?{request.GET.get(_FILTERS, '')}"
+
+
+list_actions.add(ListAction(Order, fulfill_orders, CHANGE, order=10))

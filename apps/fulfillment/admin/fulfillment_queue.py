@@ -82,7 +82,7 @@ class FulfillmentOrderAdmin(
     ReadOnlyAdminMixin,
     ShopOwnedAdmin[FulfillmentOrder],
 ):
-    menu = MenuItem("Sales", "local_shipping", 20, gettext_lazy("Fulfillment"))
+    menu = MenuItem("Orders", "local_shipping", 20, gettext_lazy("Fulfillment"))
     search_terms = pgettext_lazy(
         "search",
         "shipping, shipment, ship, delivery, dispatch, parcel, package, packing, packing slip, delivery note, "

@@ -1,17 +1,17 @@
 """The fulfillment section of the order page, and the timeline sentences for fulfillment events."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db.models import Exists, OuterRef, QuerySet, Sum
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateformat import format as written
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_noop
 from django_stubs_ext import StrOrPromise
 
 from apps.core.admin.permissions import has_permission
@@ -73,6 +73,8 @@ SENTENCES = {
     "scheduled_fulfillment_order_ready": gettext_noop("{work} at {place} is ready to fulfill."),
     "deadline_set": gettext_noop("{work} at {place} has to be fulfilled by {fulfill_by}."),
 }
+# The largest number of items that a sentence names.
+_MAX_NAMED_ITEMS = 5
 # Topics about a single hold are omitted, because ``placed_on_hold`` and ``hold_released`` already report all holds.
 _HOLD_TOPICS = (HOLD_ADDED, HOLD_RELEASED)
 
@@ -81,12 +83,12 @@ _HOLD_TOPICS = (HOLD_ADDED, HOLD_RELEASED)
 class _Names:
     """Names for the timeline sentences, by id. ``locations`` includes locations that items were moved away from.
 
-    ``location_ids`` is keyed by fulfillment order, and ``fulfillments`` has names, locations and total quantities.
+    ``location_ids`` is keyed by fulfillment order, and ``fulfillments`` has names, locations and items.
     """
 
     location_ids: dict[int, int] = field(default_factory=dict)
     locations: dict[int, str] = field(default_factory=dict)
-    fulfillments: dict[int, tuple[str, str, int]] = field(default_factory=dict)
+    fulfillments: dict[int, tuple[str, str, list[str]]] = field(default_factory=dict)
 
 
 def get_timeline_events(request: HttpRequest, order: Order) -> list[TimelineEvent]:
@@ -98,10 +100,11 @@ def get_timeline_events(request: HttpRequest, order: Order) -> list[TimelineEven
     for pk, location, name in fulfillment_orders.values_list("pk", "assigned_location", "assigned_location__name"):
         names.location_ids[pk], names.locations[location] = location, name
     fulfillments = Fulfillment.rows().filter(order=order).order_by()
-    for pk, name, location_name, count in fulfillments.values_list("pk", "name", "location__name").annotate(
-        Sum("lines__quantity")
-    ):
-        names.fulfillments[pk] = (name, location_name, count or 0)
+    columns = ("pk", "name", "location__name", "lines__quantity", "lines__line_item__name")
+    for pk, name, location_name, quantity, item in fulfillments.order_by("lines__pk").values_list(*columns):
+        _name, _location, items = names.fulfillments.setdefault(pk, (name, location_name, []))
+        if quantity:
+            items.append(f"{quantity} × {item}")
     return [
         *((event, _describe_order_event(event, names)) for event in _get_events(fulfillment_orders)),
         *((event, _describe_fulfillment_event(event, names)) for event in _get_events(fulfillments)),
@@ -153,17 +156,12 @@ def _format_moment(value: object) -> str:
 
 
 def _describe_fulfillment_event(event: Event, names: _Names) -> str:
-    unknown = (event.subject_label, _("another location"), 0)
-    name, place, units = names.fulfillments.get(event.subject_id, unknown)
+    unknown: tuple[str, str, list[str]] = (event.subject_label, _("another location"), [])
+    name, place, items = names.fulfillments.get(event.subject_id, unknown)
     if event.message:
         return f"{event.message}: {name}"
     if event.topic == "fulfillments/create":
-        text = ngettext(
-            "{parcel} was fulfilled from {place}: {count} item.",
-            "{parcel} was fulfilled from {place}: {count} items.",
-            units,
-        )
-        return text.format(parcel=name, place=place, count=units)
+        return _describe_creation(name, place, items)
     if "status" in event.changes:
         return _("{parcel} was canceled. The items are now unfulfilled.").format(parcel=name)
     if "shipment_status" in event.changes:
@@ -173,6 +171,15 @@ def _describe_fulfillment_event(event: Event, names: _Names) -> str:
             return _("Shipment status of {parcel}: {status}.").format(parcel=name, status=label)
         return _("The latest tracking event of {parcel} was removed.").format(parcel=name)
     return _("The tracking information of {parcel} was updated.").format(parcel=name)
+
+
+def _describe_creation(name: str, place: str, items: Sequence[str]) -> str:
+    if not items:
+        return _("{parcel} was fulfilled from {place}.").format(parcel=name, place=place)
+    listed = ", ".join(items[:_MAX_NAMED_ITEMS])
+    if len(items) > _MAX_NAMED_ITEMS:
+        listed += _(" and {count} more").format(count=len(items) - _MAX_NAMED_ITEMS)
+    return _("{parcel} was fulfilled from {place}: {items}.").format(parcel=name, place=place, items=listed)
 
 
 def _get_buttons(block: FulfillmentOrderCard) -> dict[str, list[tuple[Action, StrOrPromise, str]]]:
@@ -192,10 +199,13 @@ def _get_fulfillment_order_context(request: HttpRequest, order: Order) -> Contex
     if not blocks and order.status == Order.Status.CANCELLED:
         return None
     may_change = has_permission(request, CHANGE)
+    are_split = sum(block.remaining_quantity > 0 for block in blocks) > 1
     return {
         "blocks": [
             {
                 "block": block,
+                # The list of the order's items shows the items of a single fulfillment order.
+                "lines": [line for line in block.lines if line.fulfillable_quantity] if are_split else [],
                 **(_get_buttons(block) if may_change else {}),
             }
             for block in blocks
@@ -211,7 +221,13 @@ def _get_fulfillment_context(request: HttpRequest, order: Order) -> Context | No
     cards = get_fulfillment_cards(order) if has_permission(request, VIEW) else []
     if not cards:
         return None
-    return {"parcels": cards, "doings": PARCEL_DOINGS.items() if has_permission(request, CHANGE) else ()}
+    # The list of the order's items shows the items of a fulfillment with all items.
+    has_all_items = len(cards) == 1 and order.fulfillment_status == Order.FulfillmentStatus.FULFILLED
+    return {
+        "parcels": cards,
+        "has_all_items": has_all_items,
+        "doings": PARCEL_DOINGS.items() if has_permission(request, CHANGE) else (),
+    }
 
 
 def get_actions(request: HttpRequest, order: Order) -> Iterator[OrderAction]:

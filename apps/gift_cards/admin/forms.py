@@ -30,6 +30,12 @@ _NOTE_HELP = gettext_lazy("Only staff see the note.")
 _CUSTOMER_LABEL = gettext_lazy("Customer's email address")
 
 
+def _create_customer_field(label: Any = _CUSTOMER_LABEL, help_text: Any = "") -> forms.EmailField:
+    """Return a field for a customer's email address, which suggests customers by name or email."""
+    widget = forms.EmailInput(attrs={"list": "customer-emails", "autocomplete": "off", "spellcheck": "false"})
+    return forms.EmailField(label=label, required=False, help_text=help_text, widget=widget)
+
+
 def find_customer(email: str) -> Customer | None:
     """Return the customer with an email address, or None for a blank address."""
     if not email:
@@ -60,8 +66,8 @@ class GiftCardForm(PanelForm[GiftCard]):
     """The form for the fields of an existing card that staff may edit. A customer can only be set once."""
 
     expires_on = _create_date_field()
-    customer_email = forms.EmailField(
-        label=_CUSTOMER_LABEL, required=False, help_text=gettext_lazy("The customer can't be changed later.")
+    customer_email = _create_customer_field(
+        help_text=gettext_lazy("Enter a name or email to find the customer. The customer can't be changed later.")
     )
 
     class Meta:
@@ -95,15 +101,15 @@ class IssueForm(_ServiceForm):
     field_names = {"customer_id": "customer_email", "recipient_id": "recipient_email"}
 
     initial_value = _create_amount_field(gettext_lazy("Value"))
-    customer_email = forms.EmailField(
-        label=_CUSTOMER_LABEL,
-        required=False,
-        help_text=gettext_lazy("Leave blank for a card without a customer. The customer can't be changed later."),
+    customer_email = _create_customer_field(
+        help_text=gettext_lazy(
+            "Enter a name or email to find the customer, or leave blank for a card without a customer. The customer "
+            "can't be changed later."
+        )
     )
     sends_email = forms.BooleanField(label=gettext_lazy("Send the code by email"), required=False)
-    recipient_email = forms.EmailField(
-        label=gettext_lazy("Recipient's email address"),
-        required=False,
+    recipient_email = _create_customer_field(
+        gettext_lazy("Recipient's email address"),
         help_text=gettext_lazy("The recipient must be a customer. Leave blank to send the code to the customer above."),
     )
     message = forms.CharField(

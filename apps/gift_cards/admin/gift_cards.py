@@ -45,7 +45,7 @@ _MAX_EVENTS = 50
 
 @admin.register(GiftCard)
 class GiftCardAdmin(GiftCardList):
-    menu = MenuItem("Sales", "redeem", 18)
+    menu = MenuItem("Products", "redeem", 60)
     add_title = gettext_lazy("Issue gift card")
     search_terms = pgettext_lazy("search", "voucher, gift certificate, store credit, balance, present, liability")
     intro = gettext_lazy("Issued gift cards. Codes are not stored, so a lost code can't be shown again.")

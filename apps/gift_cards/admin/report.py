@@ -19,7 +19,7 @@ from apps.refunds.domain.refund_report import RefundReportRange
 
 pages.add(
     Page(
-        MenuItem("Sales", "bar_chart", 34, gettext_lazy("Gift card report")),
+        MenuItem("Reports", "bar_chart", 34, gettext_lazy("Gift card report")),
         "gift_cards_giftcard_report",
         lambda request: has_permission(request, REPORT),
         pgettext_lazy("search", "liability, outstanding gift cards, voucher report, bookkeeping"),

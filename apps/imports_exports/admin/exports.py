@@ -77,7 +77,7 @@ list_headers.register((Event, "exports"), "panel/imports_exports/audit_export.ht
 class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
     """Admin for a staff member's own exports. The files expire after two days."""
 
-    menu = MenuItem("Sales", "download", 60, gettext_lazy("Exports"))
+    menu = MenuItem("Settings", "download", 60, gettext_lazy("Exports"))
     search_terms = pgettext_lazy(
         "search", "csv, excel, download, spreadsheet, backup, export products, export customers, export orders"
     )

@@ -53,7 +53,7 @@ _SAMPLES = Path(__file__).parents[1] / "resources/samples"
 class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
     """Admin for imports. A file is validated, and imported after staff confirm the preview. Each row has a result."""
 
-    menu = MenuItem("Sales", "upload", 70, gettext_lazy("Imports"))
+    menu = MenuItem("Settings", "upload", 70, gettext_lazy("Imports"))
     search_terms = pgettext_lazy(
         "search", "csv, excel, upload, spreadsheet, migration, import products, import customers, import orders"
     )

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from apps.core.admin.display.fields import Models, format_field_value, get_field_label
 from apps.core.admin.forms.error_display import format_message
 from apps.core.admin.permissions import has_permission
-from apps.core.i18n.messages import PART_ERROR, Message, decode
+from apps.core.i18n.messages import PART_ERROR, Message, decode, get_items
 from apps.imports_exports.domain.resources import get_importers
 from apps.imports_exports.models import ImportedRow
 from apps.imports_exports.resources.cells import VARIANT
@@ -26,9 +26,13 @@ class RowDisplay:
     kind: str
     fate: str
     label: str
-    reason: str
+    reasons: list[str]
     changes: list[tuple[str, str, str]]
     link: str
+
+    @property
+    def reason(self) -> str:
+        return " ".join(self.reasons)
 
 
 def display_rows(rows: Iterable[ImportedRow]) -> list[RowDisplay]:
@@ -39,7 +43,7 @@ def display_rows(rows: Iterable[ImportedRow]) -> list[RowDisplay]:
             kind=row.kind_label,
             fate=row.get_fate_display(),
             label=row.label.localize() if isinstance(row.label, Message) else row.label,
-            reason=format_reason(row),
+            reasons=_format_reasons(row),
             changes=_format_changes(row.changes, _get_models(row.kind)),
             link=row.link,
         )
@@ -50,6 +54,12 @@ def display_rows(rows: Iterable[ImportedRow]) -> list[RowDisplay]:
 def format_reason(row: ImportedRow) -> str:
     """Format the reason of a row's result in the user's language."""
     return format_message(row.reason, _get_models(row.kind))
+
+
+def _format_reasons(row: ImportedRow) -> list[str]:
+    reason = row.reason
+    items = get_items(reason) if isinstance(reason, Message) else [reason]
+    return [format_message(item, _get_models(row.kind)) for item in items if item]
 
 
 def _format_changes(changes: Iterable[Sequence[Any]], models: Models) -> list[tuple[str, str, str]]:

@@ -9,12 +9,12 @@ from typing import TypeAlias
 import orjson
 
 from apps.core.i18n.error_messages import BLANK
-from apps.core.i18n.messages import COLUMN_ERROR, Message, decode, define_message
+from apps.core.i18n.messages import COLUMN_ERROR, Message, decode, define_message, join_messages
 from apps.imports_exports.domain.column_mapping import ColumnReading
 from apps.imports_exports.domain.csv_reader import BadRow, is_valid_text
 from apps.imports_exports.domain.duplicate_index import DuplicateIndex, open_private_database
 from apps.imports_exports.domain.foreign_tables.formats import ConvertedRow
-from apps.imports_exports.domain.resources import resources
+from apps.imports_exports.domain.resources import Importer, resources
 from apps.imports_exports.domain.rows import Cells, ImportRow, NotedBody, UnreadableCell, get_label
 
 _NOT_TOGETHER = define_message(
@@ -36,6 +36,8 @@ _SHORTENED_KEY = define_message(
     "a spreadsheet shortened the number {value}, which may stand for several entries. Enter all its digits",
 )
 _MAX_QUOTED = 200
+# The largest number of unreadable cells that the reason of a row names.
+_MAX_ERRORS = 20
 # An object with too many rows fails. Only this many of its rows are kept for the file of refused rows.
 _MAX_SOURCE_ROWS = 10_000
 # A number as a spreadsheet shows it in a narrow column, with a decimal point or comma.
@@ -246,4 +248,22 @@ def create_row(
         all_notes = (*notes, *shortened.values(), *map(names.rename, more_notes))
         return ImportRow(line, kind, body, notes=all_notes, source=source, file_columns=names)
     except UnreadableCell as error:
-        return ImportRow(line, kind, problem=names.rename(error.message), label=get_label(rows[0]), source=source)
+        problem = join_messages(names.rename(message) for message in _find_unreadable_cells(importer, rows, error))
+        return ImportRow(line, kind, problem=problem, label=get_label(rows[0]), source=source)
+
+
+def _find_unreadable_cells(importer: Importer, rows: Sequence[Cells], first: UnreadableCell) -> list[Message]:
+    """Return the errors of all cells that can't be read: read the rows again without the column of each error."""
+    error: UnreadableCell | None = first
+    messages: list[Message] = []
+    while error is not None and error.message not in messages and len(messages) < _MAX_ERRORS:
+        messages.append(error.message)
+        column, error = error.column, None
+        if not any(cells.get(column) for cells in rows):
+            break
+        rows = [{**cells, column: ""} for cells in rows]
+        try:
+            importer.body(rows)
+        except UnreadableCell as next_error:
+            error = next_error
+    return messages

@@ -55,6 +55,7 @@ class UnreadableCell(ValueError):
     """Raised when a cell can't be parsed. ``message`` contains the name of the column."""
 
     def __init__(self, column: str, error: Message) -> None:
+        self.column = column
         self.message = COLUMN_ERROR(column=column, error=error)
         super().__init__(self.message)
 

@@ -83,7 +83,7 @@ class InventoryItemForm(PanelForm[InventoryItem]):
 
 @admin.register(InventoryItem)
 class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
-    menu = MenuItem("Catalog", "inventory_2", 50, gettext_lazy("Inventory"))
+    menu = MenuItem("Products", "inventory_2", 50, gettext_lazy("Inventory"))
     search_terms = pgettext_lazy(
         "search",
         "stock, quantity, counting, stocktaking, warehouse, sku, available, low stock, sold out, reorder",

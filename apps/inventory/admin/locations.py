@@ -45,7 +45,7 @@ class LocationForm(PanelForm[Location]):
 
 @admin.register(Location)
 class LocationAdmin(ShopOwnedAdmin[Location]):
-    menu = MenuItem("Catalog", "pin_drop", 60)
+    menu = MenuItem("Settings", "pin_drop", 15)
     search_terms = pgettext_lazy("search", "depot, warehouse, address, pickup, place, store, branch")
     intro = gettext_lazy(
         "Places where you stock items or fulfill orders. You can't edit the location of a fulfillment service."

@@ -44,7 +44,7 @@ class LocationFilter(admin.SimpleListFilter):
 
 @admin.register(StockMovement)
 class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
-    menu = MenuItem("Catalog", "history", 52, gettext_lazy("Inventory history"))
+    menu = MenuItem("Products", "history", 52, gettext_lazy("Inventory history"))
     search_terms = pgettext_lazy("search", "stock movements, stock history, ledger, adjustment")
     intro = gettext_lazy("All inventory changes, with the reason for each change and who made it.")
     empty_text = gettext_lazy("No inventory changes yet.")

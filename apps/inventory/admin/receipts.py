@@ -42,7 +42,7 @@ class ReceiptForm(NoteForm):
 
 @admin.register(StockReceipt)
 class StockReceiptAdmin(StockDocumentAdmin[StockReceipt]):
-    menu = MenuItem("Catalog", "input", 53, gettext_lazy("Stock receipts"))
+    menu = MenuItem("Products", "input", 53, gettext_lazy("Stock receipts"))
     search_terms = pgettext_lazy("search", "receive stock, delivery, goods in, incoming, supplier, scan, barcode")
     intro = gettext_lazy("Items that arrived at a location. Receiving a stock receipt adds its quantities.")
     empty_text = gettext_lazy("No stock receipts yet. Add one when items arrive.")

@@ -62,7 +62,7 @@ class EitherLocationFilter(LocationFilter):
 
 @admin.register(StockTransfer)
 class StockTransferAdmin(StockDocumentAdmin[StockTransfer]):
-    menu = MenuItem("Catalog", "moving", 54, gettext_lazy("Stock transfers"))
+    menu = MenuItem("Products", "moving", 54, gettext_lazy("Stock transfers"))
     search_terms = pgettext_lazy("search", "move stock, in transit, incoming, between locations, scan, barcode")
     intro = gettext_lazy("Items that move between your locations. Items in transit are available at neither location.")
     empty_text = gettext_lazy("No stock transfers yet. Add one to move items to another location.")

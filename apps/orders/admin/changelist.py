@@ -1,16 +1,18 @@
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias, TypedDict
 
 from django.contrib import admin, messages
-from django.db.models import BooleanField, Func, QuerySet, Value
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import BooleanField, Func, QuerySet, Sum, Value
 from django.db.models.functions import Upper
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
+from django_stubs_ext import WithAnnotations
 
-from apps.core.admin.forms.forms import ShopOwnedTabularInline
 from apps.core.admin.lists.filters import (
     Choices,
     Screen,
@@ -21,16 +23,23 @@ from apps.core.admin.lists.filters import (
 )
 from apps.core.admin.lists.search import get_result_limit, is_palette_search, set_truncation_note, union_first_rows
 from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, WordFilter
-from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.theme import attribute_column, display
 from apps.customers.admin.similar_names import suggest_names
-from apps.customers.models import Customer
 from apps.orders.admin import search
 from apps.orders.domain import transitions
 from apps.orders.domain.pricing import totals
-from apps.orders.models import OWED_TO_CUSTOMERS, Order
+from apps.orders.models import OWED_TO_CUSTOMERS, LineItem, Order, ShippingLine
 
 FulfillmentStatus = Order.FulfillmentStatus
+
+
+class _Annotations(TypedDict):
+    item_count: int
+    delivery_method: str | None
+
+
+OrderRow: TypeAlias = "WithAnnotations[Order, _Annotations]"
 
 
 class PaymentFilter(TitledChoicesFilter):
@@ -111,6 +120,19 @@ def render_total(order: Order) -> SafeString:
     return format_html('{}<br> <small class="bo-subtle">{}</small>', first, *now) if now else format_html("{}", first)
 
 
+def _count_items(ids: Sequence[int]) -> dict[int, int]:
+    rows = LineItem.objects.filter(order_id__in=ids).order_by()
+    return dict(rows.values("order_id").annotate(items=Sum("current_quantity")).values_list("order_id", "items"))
+
+
+def _get_delivery_methods(ids: Sequence[int]) -> dict[int, str]:
+    titles: dict[int, list[str]] = defaultdict(list)
+    rows = ShippingLine.objects.filter(order_id__in=ids, is_removed=False).order_by("pk")
+    for order_id, title in rows.values_list("order_id", "title"):
+        titles[order_id].append(title)
+    return {order_id: ", ".join(dict.fromkeys(names)) for order_id, names in titles.items()}
+
+
 def filter_orders_by_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]:
     if view == "all":
         return orders
@@ -141,25 +163,18 @@ class ViewFilter(ViewsFilter):
         return filter_orders_by_view(queryset, view)
 
 
-class CustomerOrdersInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[Order, Customer]):
-    model = Order
-    fk_name = "customer"
-    fields = readonly_fields = ("name", "processed_at", "total", "financial_status", "fulfillment_status", "status")
-    ordering = ("-id",)
-    can_delete = False
-    show_change_link = True
-    per_page = 20
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
-        return Order.rows().order_by(*self.ordering)
-
-    @display(description=gettext_lazy("Total"))
-    def total(self, order: Order) -> SafeString:
-        return render_total(order)
-
-
 class OrderList(ShopOwnedAdmin[Order]):
-    list_display = ("name", "processed_at", "buyer", "total", "payment", "sending", "state", "tags")
+    list_display = (
+        "name",
+        "processed_at",
+        "buyer",
+        "total",
+        "payment",
+        "sending",
+        "quantity",
+        "state",
+        "tags",
+    )
     optional_columns = ("mail", "telephone", "town", "channel", "state")
     day_columns = ("processed_at",)
     mobile_hide_labels = ("buyer", "tags")
@@ -180,12 +195,24 @@ class OrderList(ShopOwnedAdmin[Order]):
     search_help_text = search.SEARCH_HELP
     ordering = ("-id",)
     sortable_by = ("processed_at", "total")
-    actions = ("close_orders",)
+    actions: Sequence[str] = ("close_orders",)
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
         """Return the columns without the status in the default view, where all orders are open."""
         view = request.GET.get("view", "all" if request.GET.get("q") else ViewFilter.default_view)
         return tuple(name for name in self.list_display if name != "state" or view != ViewFilter.default_view)
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Return the list, and load the item counts and delivery methods of the page in two queries."""
+        change_list = super().get_changelist_instance(request)
+        rows: list[OrderRow] = list(change_list.result_list)
+        change_list.result_list = rows
+        ids = [row.pk for row in rows]
+        is_shown = "quantity" in change_list.list_display
+        counts, methods = (_count_items(ids), _get_delivery_methods(ids)) if is_shown else ({}, {})
+        for row in rows:
+            row.item_count, row.delivery_method = counts.get(row.pk, 0), methods.get(row.pk)
+        return change_list
 
     @display(description=gettext_lazy("Customer"))
     def buyer(self, order: Order) -> str:
@@ -222,6 +249,13 @@ class OrderList(ShopOwnedAdmin[Order]):
     )
     def state(self, order: Order) -> tuple[str, str]:
         return order.status, order.get_status_display()
+
+    @display(description=gettext_lazy("Items"))
+    def quantity(self, order: OrderRow) -> SafeString:
+        """Return the number of items and the delivery method."""
+        method = order.delivery_method
+        small = format_html('<br> <small class="bo-subtle">{}</small>', method) if method else ""
+        return format_html("{}{}", order.item_count, small)
 
     mail = attribute_column("email", gettext_lazy("Email"))
     telephone = attribute_column("phone", gettext_lazy("Phone"))

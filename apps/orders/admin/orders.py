@@ -10,18 +10,17 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from apps.core.admin.forms.idempotency import get_post_data
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
-from apps.core.admin.model_admin.registry import inlines
 from apps.core.admin.pages import dashboard
 from apps.core.admin.pages.tour import TourStep
 from apps.core.admin.permissions import has_permission
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.permissions import allow, grants
-from apps.customers.models import Customer
 from apps.orders.admin import reports
-from apps.orders.admin.changelist import CustomerOrdersInline, OrderList, filter_orders_by_view
+from apps.orders.admin.changelist import OrderList, filter_orders_by_view
 from apps.orders.admin.edit_lines import LinesForm, describe_edit, get_page_context
 from apps.orders.admin.extension_points import arrange_actions, get_origin, get_other_events, get_sections
 from apps.orders.admin.forms import FIELDSETS, REFUND_PERMISSION, CancelForm, OrderForm
+from apps.orders.admin.mark_paid import MANUAL_PAYMENT, MarkPaidPages
 from apps.orders.admin.page_actions import get_own_actions
 from apps.orders.admin.page_context import (
     get_customer_summary,
@@ -55,8 +54,8 @@ grants.add(
 
 
 @admin.register(Order)
-class OrderAdmin(OrderList):
-    menu = MenuItem("Sales", "orders", 10)
+class OrderAdmin(MarkPaidPages, OrderList):
+    menu = MenuItem("Orders", "orders", 10)
     search_terms = pgettext_lazy(
         "search",
         "purchase, bought, sold, basket, paid, unpaid, channel, sales channel, note",
@@ -73,6 +72,7 @@ class OrderAdmin(OrderList):
     empty_text = gettext_lazy("No orders yet. New orders appear here automatically. You can also import older orders.")
     form = OrderForm
     fieldsets = FIELDSETS
+    actions = ("mark_paid", *OrderList.actions)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Return False, because orders come from the storefront, apps or imports."""
@@ -195,7 +195,7 @@ class OrderAdmin(OrderList):
 
     @row_view("paid/", CHANGE, post_only=True, keyed=True)
     def paid_view(self, request: HttpRequest, order: Order) -> HttpResponse:
-        pay = partial(payments.create_transaction, attrs={"kind": "sale", "gateway": "manual"})
+        pay = partial(payments.create_transaction, attrs=MANUAL_PAYMENT)
         return self.run_action(request, order, _("The order was marked as paid."), pay)
 
     @row_view("comment/", COMMENT, post_only=True, keyed=True)
@@ -205,9 +205,6 @@ class OrderAdmin(OrderList):
 
     def _redirect_to_order(self, order: Order) -> HttpResponseRedirect:
         return HttpResponseRedirect(self.url("change", order.pk))
-
-
-inlines.register((Customer, "orders"), CustomerOrdersInline)
 
 
 dashboard.tasks.add(

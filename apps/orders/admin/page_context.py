@@ -167,8 +167,9 @@ def get_latest_orders(request: HttpRequest, customer: Customer) -> Context | Non
     """Return the context of the section on the customer page with the latest orders."""
     if not has_permission(request, "orders.view_order"):
         return None
-    rows = Order.objects.filter(customer_id=customer.pk).order_by("-processed_at", "-pk")[:_LATEST]
-    return {"orders": [{"row": row, "total": ", ".join(totals.format_total(row))} for row in rows]}
+    rows = list(Order.objects.filter(customer_id=customer.pk).order_by("-processed_at", "-pk")[: _LATEST + 1])
+    orders = [{"row": row, "total": ", ".join(totals.format_total(row))} for row in rows[:_LATEST]]
+    return {"orders": orders, "has_more": len(rows) > _LATEST}
 
 
 customer_sections.add(CustomerSection("panel/orders/of_customer.html", get_latest_orders))

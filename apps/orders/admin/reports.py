@@ -34,13 +34,13 @@ from apps.orders.domain.sales_report import DateRange, DayCustomers, DaySales, P
 
 REPORT = "orders.view_report"
 DEFAULT_DAYS = 30
-MAX_ROWS, MAX_HOME_ROWS = 50, 5
+MAX_ROWS, MAX_HOME_ROWS, MAX_RANKED_ROWS = 50, 5, 10
 _DATE = forms.DateInput(attrs={"type": "date", "class": "bo-input"}, format="%Y-%m-%d")
 
 grants.add(allow_custom("reports", REPORT, reads=True))
 pages.add(
     Page(
-        MenuItem("Sales", "payments", 30, gettext_lazy("Sales report")),
+        MenuItem("Reports", "payments", 30, gettext_lazy("Sales report")),
         "orders_order_report",
         lambda request: has_permission(request, REPORT),
         pgettext_lazy("search", "revenue, turnover, income, earnings, statistics, analytics, figures"),
@@ -94,6 +94,16 @@ class SalesReportTable(ReportTable):
     pairs: Sequence[BarPair] = ()
     legend: Sequence[str] = ()
     bars: Sequence[Bar] = ()
+
+    @property
+    def ranking(self) -> list[tuple[Bar, Sequence[object]]]:
+        """Return the first bars with their rows."""
+        return list(zip(self.bars, self.rows, strict=True))[:MAX_RANKED_ROWS]
+
+    @property
+    def is_in_chart(self) -> bool:
+        """Return True if the chart has all rows, so that the table can be closed at first."""
+        return bool(self.pairs) or len(self.rows) == len(self.ranking)
 
 
 # The functions that build the tables, keyed by table name.

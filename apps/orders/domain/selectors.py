@@ -1,3 +1,8 @@
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from django.db.models import QuerySet
+
 from apps.core.db.row_locks import get_for_update
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
@@ -22,10 +27,22 @@ def get_shipping_lines(order: Order) -> list[ShippingLine]:
 
 def get_transactions(order: Order) -> list[Transaction]:
     """Return the order's transactions, oldest first. Each ``parent`` is an object from the returned list."""
-    rows = list(Transaction.objects.filter(order=order).order_by("pk"))
-    by_id = {row.pk: row for row in rows}
-    for row in rows:
-        row.order = order
+    return _group_transactions([order], Transaction.objects.filter(order=order))[order.pk]
+
+
+def get_transactions_by_order(orders: Sequence[Order]) -> dict[int, list[Transaction]]:
+    """Return the result of ``get_transactions`` for each order, keyed by order id, in one query."""
+    return _group_transactions(orders, Transaction.objects.filter(order__in=[order.pk for order in orders]))
+
+
+def _group_transactions(orders: Iterable[Order], rows: QuerySet[Transaction]) -> dict[int, list[Transaction]]:
+    orders_by_id = {order.pk: order for order in orders}
+    by_id: dict[int, Transaction] = {}
+    by_order: dict[int, list[Transaction]] = defaultdict(list)
+    for row in rows.order_by("pk"):
+        row.order = orders_by_id[row.order_id]
         if row.parent_id is not None:
             row.parent = by_id[row.parent_id]
-    return rows
+        by_id[row.pk] = row
+        by_order[row.order_id].append(row)
+    return by_order

@@ -60,7 +60,7 @@ class OwedMoneyFilter(SelectFilter):
 class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     """The read-only admin for refunds. Refunds are created from the order page."""
 
-    menu = MenuItem("Sales", "currency_exchange", 15)
+    menu = MenuItem("Orders", "currency_exchange", 25)
     search_terms = pgettext_lazy("search", "return, money back, pay back, reimbursement, chargeback, complaint")
     intro = gettext_lazy("All refunds. To create a refund, open the order.")
     empty_text = gettext_lazy("No refunds yet. Open an order and choose Refund…")

@@ -19,7 +19,7 @@ from apps.refunds.domain.refund_report import RefundReportRange, RefundReportRow
 
 pages.add(
     Page(
-        MenuItem("Sales", "bar_chart", 31, gettext_lazy("Refund report")),
+        MenuItem("Reports", "bar_chart", 31, gettext_lazy("Refund report")),
         "refunds_refund_report",
         lambda request: has_permission(request, REPORT),
         pgettext_lazy("search", "returns, money back, statistics, analytics, figures"),

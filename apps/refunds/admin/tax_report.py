@@ -23,7 +23,7 @@ from apps.shops.domain.countries import localize_country, localize_province
 
 pages.add(
     Page(
-        MenuItem("Sales", "percent", 32, gettext_lazy("Tax report")),
+        MenuItem("Reports", "percent", 32, gettext_lazy("Tax report")),
         "refunds_refund_taxes",
         lambda request: has_permission(request, REPORT),
         pgettext_lazy("search", "rates, vat report, vat return, sales tax report, gst, bookkeeping, accounting"),

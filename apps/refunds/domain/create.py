@@ -117,7 +117,7 @@ def create_refund(
     order = lock_order(order)
     customer_totals.lock_order_customer(order.customer_id)
     snapshot = OrderSnapshot.load(order)
-    refund, moves, rows = _save_refund(
+    refund, moves, rows, items = _save_refund(
         snapshot, refund_request, actor=actor, at=at, user_id=user_id, source_name=source_name
     )
     if moves:
@@ -131,7 +131,7 @@ def create_refund(
         [*snapshot.transactions, *rows],
         actor=actor,
         at=at,
-        message=payment_allocation.describe_payments(rows),
+        message=payment_allocation.describe_refund(rows, items),
         columns=[*totals.CURRENT_TOTAL_COLUMNS, "refund_discrepancy"],
     )
     return refund
@@ -161,7 +161,7 @@ def refund_cancelled_order(
     check_may_refund(actor)
     snapshot = OrderSnapshot.load(order)
     refund_request = parts.get("refund") or _full_refund_request(snapshot, parts, restock=restock)
-    refund, moves, rows = _save_refund(snapshot, refund_request, actor=actor, at=at)
+    refund, moves, rows, _items = _save_refund(snapshot, refund_request, actor=actor, at=at)
     _record_events(refund, rows, actor=actor, at=at)
     order.save(update_fields=["refund_discrepancy", "presentment_totals"])
     return moves
@@ -193,8 +193,11 @@ def _save_refund(
     at: datetime,
     user_id: int | None = None,
     source_name: str = "",
-) -> tuple[Refund, list[StockChange], list[Transaction]]:
-    """Save the refund and its rows. The caller saves the order and applies the inventory changes."""
+) -> tuple[Refund, list[StockChange], list[Transaction], list[tuple[int, str]]]:
+    """Save the refund and its rows, and return these with the quantities and names of the refunded items.
+
+    The caller saves the order and applies the inventory changes.
+    """
     order = snapshot.order
     if refund_request.is_empty:
         raise RefundRefused(_EMPTY)
@@ -251,7 +254,7 @@ def _save_refund(
     _save_transactions(refund, rows, actor=actor, at=at)
     if refund_request.notify and order.email:
         enqueue("refunds.send_notification", actor=actor, refund_id=refund.pk)
-    return refund, moves, rows
+    return refund, moves, rows, [(refund_line.quantity, refund_line.line.name) for refund_line in refund_lines]
 
 
 def _save_shipping_and_duties(refund: Refund, result: RefundCalculation, *, at: datetime) -> None:

@@ -28,6 +28,8 @@ Status = Transaction.Status
 _THROUGH = define_message("refunds.through", "{amount} through {gateway}")
 _AND = define_message("refunds.and", "{first} and {second}")
 _REFUNDED = define_message("refunds.refunded", "Refunded {amounts}")
+_FOR_ITEMS = define_message("refunds.for_items", "{refunded} for {items}")
+_MAX_NAMED_ITEMS = 5
 _WITHOUT_MONEY = define_text("refunds.without_money", "Refunded without returning money")
 
 
@@ -83,7 +85,16 @@ def build_refund_transactions(
     return rows, settlement
 
 
-def describe_payments(rows: Sequence[Transaction]) -> Message:
+def describe_refund(rows: Sequence[Transaction], items: Sequence[tuple[int, str]]) -> Message:
+    """Return what was refunded. ``items`` are the quantities and names of the refunded line items."""
+    refunded = _describe_payments(rows)
+    if not items:
+        return refunded
+    names = [f"{quantity} × {name}" for quantity, name in items[:_MAX_NAMED_ITEMS]]
+    return _FOR_ITEMS(refunded=refunded, items=", ".join([*names, "…"] if len(items) > len(names) else names))
+
+
+def _describe_payments(rows: Sequence[Transaction]) -> Message:
     amounts = [
         _THROUGH(amount=Amount(format_decimal(row.amount, row.currency), row.currency), gateway=row.gateway)
         for row in rows

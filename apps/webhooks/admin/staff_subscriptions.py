@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.core.admin.forms.forms import Values
+from apps.core.admin.staff_request import Context
 from apps.core.http.ssrf_guard import URL_MAX_LENGTH
 from apps.core.i18n.messages import translate
 from apps.webhooks.domain import topics
@@ -23,7 +24,11 @@ _FORMATS = [(Subscription.Format.JSON.value, Subscription.Format.JSON.label)]
 
 
 class SubscriptionForm(forms.Form):
-    topic = forms.ChoiceField(label=gettext_lazy("Topic"), help_text=gettext_lazy("The event that sends the webhook."))
+    topic = forms.ChoiceField(
+        label=gettext_lazy("Topic"),
+        widget=forms.RadioSelect,
+        help_text=gettext_lazy("The event that sends the webhook."),
+    )
     uri = forms.CharField(
         label=gettext_lazy("Address"),
         max_length=URL_MAX_LENGTH,
@@ -58,7 +63,7 @@ class SubscriptionForm(forms.Form):
         if subscription is None:
             topic = self.fields["topic"]
             assert isinstance(topic, forms.ChoiceField)
-            topic.choices = [("", _("Choose a topic")), *_build_topic_choices()]
+            topic.choices = list(_build_topic_choices())
             return
         del self.fields["topic"]
         self.initial = {name: getattr(subscription, name) for name in EDITABLE_FIELDS}
@@ -66,6 +71,13 @@ class SubscriptionForm(forms.Form):
 
     def clean_include_fields(self) -> list[str]:
         return [name for name in re.split(r"[\s,]+", self.cleaned_data["include_fields"]) if name]
+
+    @property
+    def topic_groups(self) -> list[tuple[str, list[Context]]]:
+        """Return the topics of each section, with ``value``, ``label`` and ``selected``."""
+        field = self["topic"]
+        groups = field.field.widget.optgroups(field.html_name, [field.value() or ""])
+        return [(name, options) for name, options, _index in groups]
 
     @property
     def values(self) -> Values:
@@ -96,6 +108,5 @@ def _build_topic_choices() -> Iterator[tuple[str, list[tuple[str, str]]]]:
     sections: dict[str, list[tuple[str, str]]] = {}
     offered = [topic for topic in topics.get_offered_topics() if topics.is_for_staff(topic.name)]
     for topic in offered:
-        label = f"{translate(topic.label)} ({topic.name})"
-        sections.setdefault(_(get_section_title(topic.name)), []).append((topic.name, label))
+        sections.setdefault(_(get_section_title(topic.name)), []).append((topic.name, translate(topic.label)))
     yield from sorted(sections.items())

@@ -21,20 +21,24 @@ NO_EXCHANGE = define_text("amqp.no_exchange", "the exchange does not exist on th
 NO_ACCESS = define_text("amqp.no_access", "write access to the exchange was denied")
 NOT_AUTHENTICATED = define_text("amqp.not_authenticated", "authentication with the broker failed")
 EVENTBRIDGE_REJECTED = define_message("webhooks.eventbridge_rejected", "EventBridge rejected the event: {code}")
-NOT_CONFIGURED = define_text("webhooks.not_configured", "this type of endpoint is no longer configured")
+NOT_CONFIGURED = define_text(
+    "webhooks.not_configured",
+    "this type of endpoint is no longer configured",
+    gettext_lazy("This type of address is no longer configured"),
+)
 # Labels for the values of ``Delivery.error``.
 ERROR_LABELS = {
     "bad_answer": gettext_lazy("The response could not be read"),
     "blocked_address": gettext_lazy("The address is not allowed"),
     "erased": gettext_lazy("Personal data was erased before the delivery was sent"),
     "internal": gettext_lazy("An internal error occurred"),
-    "not_taken": gettext_lazy("The endpoint rejected the delivery"),
+    "not_taken": gettext_lazy("The address rejected the delivery"),
     "payload_too_large": gettext_lazy("The payload is too large"),
-    "reset": gettext_lazy("The endpoint closed the connection"),
-    "timeout": gettext_lazy("The endpoint did not respond in time"),
+    "reset": gettext_lazy("The address closed the connection"),
+    "timeout": gettext_lazy("The address did not respond in time"),
     "tls": gettext_lazy("The secure connection (TLS) failed"),
     "too_large": gettext_lazy("The response is too large"),
-    "unreachable": gettext_lazy("The endpoint could not be reached"),
+    "unreachable": gettext_lazy("The address could not be reached"),
     "unsubscribed": gettext_lazy("The subscription was disabled or deleted before the delivery was sent"),
 }
 _STATUS = "status_"
@@ -43,7 +47,7 @@ _STATUS = "status_"
 def get_error_label(error: str) -> str:
     """Return the label of an error class, or the error class itself if it has no label."""
     if error.startswith(_STATUS):
-        return gettext("The endpoint responded with {status}").format(status=error.removeprefix(_STATUS))
+        return gettext("The address responded with {status}").format(status=error.removeprefix(_STATUS))
     return str(ERROR_LABELS.get(error, error))
 
 

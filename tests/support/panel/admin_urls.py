@@ -134,6 +134,7 @@ ROWS = (
     ("jobs_job", "delete", "", "job", 200),
     ("jobs_job", "retry cancel", "preferences", "job", 405),
     ("customers_customer", "changelist add", "customers", "", 200),
+    ("customers_customer", "suggestions", "customers", "", 200),
     ("customers_customer", "change history delete invite activation disable merge data", "customers", "customer", 200),
     ("customers_customer", "merge_with", "customers", "customer", 302),
     ("customers_customer", "data_export data_erase", "customers", "customer", 405),
@@ -142,6 +143,8 @@ ROWS = (
     ("orders_order", "change history", ORDERS, "order", 200),
     ("orders_order", "delete edit lines cancel", "edit_orders", "order", 200),
     ("orders_order", "close open capture paid", "edit_orders", "order", 405),
+    # Redirects because no rows are selected.
+    ("orders_order", "paid_many", "edit_orders", "", 302),
     ("orders_order", "comment", "orders", "order", 405),
     ("draft_orders_draftorder", "changelist add", "draft_orders", "", 200),
     ("draft_orders_draftorder", "change history delete invoice", "draft_orders", "draft_order", 200),

@@ -1,4 +1,4 @@
-"""Bar charts for the templates ``panel/bars.html`` and ``panel/bar_pairs.html``."""
+"""Bar charts for the templates ``panel/bars.html``, ``panel/ranking.html`` and ``panel/bar_pairs.html``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -64,7 +64,7 @@ class PanelChangeList(ThemedChangeList):
         self.current_view = next((view for view in self.saved_views if view.current), None)
         self.saveable_query = "" if self.is_popup else saved_views.normalize_query(request.GET.urlencode())
         self.own_views = self._build_own_views()
-        self.active_filters = None if self.is_popup else get_active_filters(self)
+        self.active_filters = None if self.is_popup else get_active_filters(self, request)
         self.truncation_note = get_truncation_note(request) if self.query else ""
         notes = (self.model_admin.get_search_note(self.query), self.truncation_note) if self.query else ()
         self.search_note = " ".join(filter(None, notes))

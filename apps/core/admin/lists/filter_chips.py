@@ -3,13 +3,16 @@
 A typed filter with invalid input has no chip. The list shows an error and no rows instead.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from django.contrib import admin
 from django.contrib.admin import ListFilter
 from django.contrib.admin.views.main import ALL_VAR, PAGE_VAR, SEARCH_VAR, ChangeList
 from django.core.exceptions import FieldDoesNotExist
+from django.db.models import ForeignKey
 from django.db.models.constants import LOOKUP_SEP
+from django.http import HttpRequest
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
@@ -37,11 +40,13 @@ class ActiveFilters:
         return bool(self.chips or self.invalid)
 
 
-def get_active_filters(change_list: ChangeList) -> ActiveFilters:
+def get_active_filters(change_list: ChangeList, request: HttpRequest) -> ActiveFilters:
     """Return the active filters of a list: search, list filters, then other parameters of the URL."""
     invalid = list(_find_invalid_filters(change_list))
     invalid_names = {name for _text, names in invalid for name in names}
-    valid = [(text, names) for text, names in _find_active_filters(change_list) if invalid_names.isdisjoint(names)]
+    valid = [
+        (text, names) for text, names in _find_active_filters(change_list, request) if invalid_names.isdisjoint(names)
+    ]
     chips = [Chip(text[:MAX_CHIP_LENGTH], _build_url_without(change_list, names)) for text, names in valid]
     problems = [Chip(text, _build_url_without(change_list, names)) for text, names in invalid]
     return ActiveFilters(
@@ -62,7 +67,7 @@ def _find_invalid_filters(change_list: ChangeList) -> Iterator[tuple[str, list[s
             yield " ".join(problems), spec.expected_parameters()
 
 
-def _find_active_filters(change_list: ChangeList) -> Iterator[tuple[str, list[str]]]:
+def _find_active_filters(change_list: ChangeList, request: HttpRequest) -> Iterator[tuple[str, list[str]]]:
     if change_list.query:
         yield _("Search: “{words}”").format(words=change_list.query), [SEARCH_VAR]
     parameters = {
@@ -75,7 +80,8 @@ def _find_active_filters(change_list: ChangeList) -> Iterator[tuple[str, list[st
             values = [value for name in names for value in parameters.pop(name)]
             yield f"{capfirst(spec.title)}: {_describe_choice(change_list, spec) or ', '.join(map(str, values))}", names
     for name, values in parameters.items():
-        yield f"{_get_label(change_list, name)}: {', '.join(map(str, values))}", [name]
+        texts = _get_row_names(change_list, request, name, values) or map(str, values)
+        yield f"{_get_label(change_list, name)}: {', '.join(texts)}", [name]
 
 
 def _describe_choice(change_list: ChangeList, spec: ListFilter) -> str:
@@ -88,6 +94,27 @@ def _get_label(change_list: ChangeList, name: str) -> str:
     except FieldDoesNotExist:
         return name
     return capfirst(str(getattr(field, "verbose_name", name)))
+
+
+def _get_row_names(change_list: ChangeList, request: HttpRequest, name: str, values: Sequence[str]) -> list[str]:
+    """Return the names of related rows that a parameter such as ``customer__id__exact`` selects by ID.
+
+    The list is empty for other parameters, for unknown IDs, and for rows that the user may not view.
+    """
+    field_name, *lookups = name.split(LOOKUP_SEP)
+    ids = [value for value in values if value.isdecimal() and len(value) <= 18]
+    if len(ids) != len(values) or not {"id", "pk", "exact"}.issuperset(lookups):
+        return []
+    try:
+        field = change_list.lookup_opts.get_field(field_name)
+    except FieldDoesNotExist:
+        return []
+    model = field.related_model if isinstance(field, ForeignKey) else None
+    model_admin = admin.site._registry.get(model) if isinstance(model, type) else None
+    if model_admin is None or not model_admin.has_view_permission(request):
+        return []
+    rows = model_admin.get_queryset(request).filter(pk__in=ids)
+    return [str(row) for row in rows]
 
 
 def _build_url_without(change_list: ChangeList, names: list[str]) -> str:

@@ -28,6 +28,7 @@ Never use ``date_hierarchy``, because it reads the whole table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl, urlencode
 
@@ -199,12 +200,17 @@ class PanelAdmin(AuditedAdmin[M]):
         actions = super().get_actions(request)
         if IS_POPUP_VAR in request.GET:
             return actions
-        allowed = (
-            self.get_action(action.function)
-            for action in list_actions.values()
-            if action.model is self.model and has_permission(request, action.permission)
-        )
-        return actions | {action[1]: action for action in allowed if action}
+        first: dict[str, Any] = {}
+        last: dict[str, Any] = {}
+        for action in sorted(list_actions.values(), key=attrgetter("order")):
+            is_allowed = action.model is self.model and has_permission(request, action.permission)
+            if is_allowed and (found := self.get_action(action.function)):
+                (first if action.order < 50 else last)[found[1]] = found
+        return first | actions | last
+
+    def get_action_choices(self, request: HttpRequest, *args: Any) -> list[tuple[str, str]]:
+        """Return the choices with the deletion last."""
+        return sorted(super().get_action_choices(request, *args), key=lambda choice: choice[0] == "delete_selected")
 
     def get_inlines(self, request: HttpRequest, obj: M | None) -> list[Inline]:
         own_inlines = super().get_inlines(request, obj)

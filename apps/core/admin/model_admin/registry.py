@@ -21,11 +21,15 @@ Inline: TypeAlias = "type[InlineModelAdmin[Any, Any]]"
 
 @dataclass(frozen=True, slots=True)
 class ListAction:
-    """A bulk action of a model's list for users with the permission, e.g. ``orders.export_order``."""
+    """A bulk action of a model's list for users with the permission, e.g. ``orders.export_order``.
+
+    Actions with an ``order`` below 50 come before the list's own actions.
+    """
 
     model: type[Model]
     function: Action
     permission: str
+    order: int = 50
 
 
 list_actions = Registry[tuple[type[Model], str], ListAction](

@@ -1,6 +1,6 @@
 """All pages that the command palette can open: menu pages, account pages, settings and add forms.
 
-An entry with a fragment as its link, such as ``#dark``, is a command that ``palette.js`` runs.
+An entry with a fragment as its link, such as ``#dark``, is a command that ``navigation.js`` runs.
 """
 
 from collections.abc import Callable, Iterable

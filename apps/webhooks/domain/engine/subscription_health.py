@@ -18,6 +18,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from apps.core.exceptions import RowDeleted
 from apps.core.i18n.messages import define_message, define_text
@@ -36,7 +37,9 @@ MAX_TIME_WITHOUT_SUCCESS = timedelta(hours=4)
 WARNING_STAGES = (50, 75, 100)
 SEND_WARNING = "webhooks.send_warning"
 SEND_APP_WARNING = "webhooks.send_app_warning"
-GONE_REASON = define_text("webhooks.gone", "The endpoint responded with 410 Gone.")
+GONE_REASON = define_text(
+    "webhooks.gone", "The endpoint responded with 410 Gone.", gettext_lazy("The address responded with 410 Gone.")
+)
 FAILING_REASON = define_message(
     "webhooks.failing", "{count} deliveries in a row failed, and no delivery succeeded for four hours."
 )(count=MAX_DEAD_IN_A_ROW)
