@@ -152,8 +152,9 @@ class PanelAdmin(AuditedAdmin[M]):
     ) -> HttpResponse | None:
         """Run a bulk action in a transaction, so that it changes either all rows or none. Ignore invalid IDs."""
         selected = [pk for pk in request.POST.getlist(ACTION_CHECKBOX_NAME) if is_possible_id(pk)]
-        request.POST = request.POST.copy()
-        request.POST.setlist(ACTION_CHECKBOX_NAME, selected)
+        data = request.POST.copy()
+        data.setlist(ACTION_CHECKBOX_NAME, selected)
+        request.POST = data  # type: ignore[assignment]
         try:
             with transaction.atomic():
                 return super().response_action(request, queryset)
