@@ -161,12 +161,17 @@
     const sendAll = async () => {
       sending = true;
       let stored = 0;
-      const rows = chosen;
-      for (const row of rows) stored += await send(row);
-      chosen = [];
+      let count = 0;
+      // Files can still be added and removed while others are sent.
+      while (chosen.length) {
+        const [row] = chosen;
+        stored += await send(row);
+        count += 1;
+        chosen = chosen.filter((other) => other !== row);
+      }
       sync();
       sending = false;
-      said.textContent = translate("Uploaded: {stored} of {count}.", { stored, count: rows.length });
+      said.textContent = translate("Uploaded: {stored} of {count}.", { stored, count });
     };
 
     form.addEventListener("submit", (event) => {

@@ -349,6 +349,10 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("input", (event) => {
     if (event.target.matches?.("[data-narrow]")) narrow(event.target);
   });
+  // Enter in the search field of a list must not send the form.
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches?.("[data-narrow]")) event.preventDefault();
+  });
   // After a failed save, focus the first invalid field.
   const focusWrong = () => [...document.querySelectorAll("[aria-invalid=true]")].find((field) => field.checkVisibility())?.focus();
 

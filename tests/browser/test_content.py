@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.utils import timezone
-from playwright.sync_api import Dialog, FilePayload, Locator, Page, expect
+from playwright.sync_api import Dialog, FilePayload, Locator, Page, Route, expect
 
 from apps.content.domain import articles, assets, blob_store, blogs, themes
 from apps.content.models import Article, Asset, StoreFile, Theme
@@ -315,6 +315,27 @@ def test_each_chosen_image_is_listed_and_uploaded_on_its_own(
     expect(page.get_by_text("Uploaded: 1 of 2.")).to_be_visible()
     assert [file.name for file in StoreFile.objects.all()] == ["red.png"]
     assert (window.barriers(), window.unreachable()) == ([], [])
+
+
+def test_files_can_be_added_and_removed_while_others_are_uploaded(window: BrowserPage) -> None:
+    page = window.go("content_storefile_add")
+    field = page.get_by_label("Choose images")
+    red, blue, lime = (
+        FilePayload(name=f"{color}.png", mimeType="image/png", buffer=make_plain_image("PNG", (40, 30), color=color))
+        for color in ("red", "blue", "lime")
+    )
+    held: list[Route] = []
+    page.route("**/pick/", lambda route: held.append(route), times=1)  # noqa: PLW0108 - playwright marks the function
+    field.set_input_files([red, blue])
+    with page.expect_request("**/pick/"):
+        page.get_by_role("button", name="Upload", exact=True).click()
+
+    page.get_by_role("button", name="Remove blue.png").click()
+    field.set_input_files([lime])
+    held[0].continue_()
+
+    expect(page.get_by_text("Uploaded: 2 of 2.")).to_be_visible()
+    assert sorted(file.name for file in StoreFile.objects.all()) == ["lime.png", "red.png"]
 
 
 def test_a_wrong_archive_of_a_theme_is_refused_before_the_upload(window: BrowserPage) -> None:

@@ -21,7 +21,7 @@ from apps.core.tenancy.scope import shop_scope
 from tests.support import factories
 from tests.support.api_client import ApiClient
 from tests.support.factories.customers import make_customer
-from tests.support.factories.fulfillment import make_fulfillment_order
+from tests.support.factories.fulfillment import make_fulfillment, make_fulfillment_order
 from tests.support.panel.client import Panel, PanelWith
 from tests.support.services import is_postgres
 
@@ -144,9 +144,12 @@ def test_values_of_codes_are_shown_as_labels(owner_client: Panel) -> None:
     record_event("staff/update", Membership.objects.get(), actor="staff:5", at=timezone.now(), changes=permissions)
     changes = {"hold_reason": ["", "incorrect_address"]}
     record_event("fulfillment_orders/placed_on_hold", order, actor="staff:5", at=timezone.now(), changes=changes)
+    changes = {"shipment_status": ["in_transit", "out_for_delivery"]}
+    record_event("fulfillments/update", make_fulfillment(order), actor="staff:5", at=timezone.now(), changes=changes)
 
-    (hold, staff, *_others) = get_cells(owner_client)
+    (shipment, hold, staff, *_others) = get_cells(owner_client)
 
+    assert shipment.endswith("Shipment status: In transit → Out for delivery")
     assert hold.endswith("Hold reason: Incorrect address")
     assert staff.endswith("View only: Fulfill, edit and cancel orders, Manage products, collection…")
 

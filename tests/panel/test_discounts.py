@@ -76,7 +76,9 @@ def read_summary(response: Response) -> list[str]:
 def test_the_summary_says_what_the_discount_will_give(panel: Panel) -> None:
     hint = "Enter the value to see what the discount gives."
     assert read_summary(panel.get(ADD)) == ["No code yet", hint]
-    assert read_summary(submit(panel, step="summary", code="A1", kind="fixed_amount", amount="x")) == ["A1", hint]
+    wrong = "Correct the value to see what the discount gives."
+    assert read_summary(submit(panel, step="summary", code="A1", kind="fixed_amount", amount="x")) == ["A1", wrong]
+    assert read_summary(submit(panel, step="summary", code="A1", kind="fixed_amount", amount="")) == ["A1", hint]
 
     values: dict[str, Any] = {"code": "A1", "percentage": "10", "usage_limit": "5", "once_per_customer": "on"}
     response = submit(panel, step="summary", **values, starts_at="2030-12-03T08:00")

@@ -13,6 +13,7 @@ from apps.fulfillment.admin import fulfillment_queue
 from apps.fulfillment.domain import fulfillments
 from apps.fulfillment.domain.fulfillments import FulfillmentPart
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder
+from apps.orders.models import Order
 from tests.support import factories
 from tests.support.factories.fulfillment import make_fulfillment_order, make_service, set_status
 from tests.support.factories.orders import make_order
@@ -55,13 +56,16 @@ def test_the_order_list_opens_the_page_with_the_reasons_of_skipped_orders(order_
     set_status(held, "on_hold", "unsubmitted")
     fulfillments.create_fulfillment([FulfillmentPart(done)], actor="system", at=timezone.now())
     empty = make_order(lines=[{"title": "Advice", "price": Decimal("5.00"), "quantity": 1, "requires_shipping": False}])
-    FulfillmentOrder.objects.filter(order=empty).delete()
-    orders = [row.order, held.order, done.order, empty]
+    canceled, imported = make_order(), make_order(fulfillment_status="fulfilled")
+    Order.objects.filter(pk=canceled.pk).update(status="cancelled", cancelled_at=timezone.now())
+    FulfillmentOrder.objects.filter(order__in=[empty, canceled, imported]).delete()
+    orders = [row.order, held.order, done.order, empty, imported]
 
     response = order_client.forge(
         "orders_order_changelist", action="fulfill_orders", _selected_action=[order.pk for order in orders]
     )
-    address = response.headers["Location"]
+    # The list of open orders does not offer canceled orders.
+    address = response.headers["Location"].replace("orders=", f"orders={canceled.pk}%2C")
     page = order_client.http.get(address)
     result = order_client.http.post(address, {"without_number": "on"})
 
@@ -69,6 +73,8 @@ def test_the_order_list_opens_the_page_with_the_reasons_of_skipped_orders(order_
         (held.order.name, "Not fulfilled, because there is nothing to fulfill now. Status: on hold."),
         (done.order.name, f"Already fulfilled as {done.order}.1."),
         (empty.name, "Not fulfilled, because the order has no items to fulfill."),
+        (canceled.name, "The order is canceled."),
+        (imported.name, "All items are already fulfilled."),
     ]
     assert [(order.name, reason) for order, reason in page.context["skipped"]] == reasons
     assert page.context["form"]["without_number"].value() is True

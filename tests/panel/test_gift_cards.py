@@ -214,6 +214,8 @@ def test_a_long_ledger_has_pages(panel: Panel, monkeypatch: pytest.MonkeyPatch) 
 def test_the_summary_says_what_issuing_the_card_does(panel: Panel) -> None:
     make_customer(first_name="Ada", email="ada@example.com")
     assert panel.get(ISSUE).context["summary"].title == "Gift card without a value yet"
+    wrong = panel.post(ISSUE, initial_value="-5", step="summary").context["summary"]
+    assert wrong.title == "Gift card with an invalid value"
     typed = {
         "initial_value": "50",
         "customer_email": "ada@example.com",

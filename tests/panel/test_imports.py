@@ -334,6 +334,13 @@ def test_the_samples_of_the_upload_page_are_imported(panel: Panel, kind: str) ->
     assert panel.get("imports_exports_import_sample", kind="events").status_code == 404
 
 
+def test_abbreviations_in_labels_stay_in_upper_case(panel: Panel) -> None:
+    page = " ".join(panel.get("imports_exports_import_upload").content.decode().split())
+
+    assert "Sample file for URL redirects" in page
+    assert "Sample file for gift cards" in page
+
+
 def test_staff_map_unknown_columns(panel: Panel, shop: Shop) -> None:
     import_job = check_upload(panel, b"Kennung;Bezeichnung;Preis\nmug;Tasse;9.50\n")
     waiting = panel.get(CHANGE, import_job.pk).content.decode()

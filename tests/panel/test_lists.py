@@ -129,6 +129,23 @@ def test_strange_questions_are_answered_except_a_nul(name: str, owner_client: Pa
     assert [response.status_code for response in answers] == [200] * 5 + [400]
 
 
+@pytest.mark.parametrize("pk", ["abc", "9" * 21, "٣", "", "-1", "\x00"])
+def test_bulk_actions_refuse_ids_that_no_row_can_have(owner_client: Panel, pk: str) -> None:
+    form = {"action": "mark_paid", "_selected_action": pk}
+
+    response = owner_client.http.post(owner_client.url("orders_order_changelist"), form, follow=True)
+
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize("name", ["customer_id", "customer__id__exact", "customer_id__in"])
+def test_filters_by_ids_too_large_for_the_database_are_dropped(owner_client: Panel, name: str) -> None:
+    response = owner_client.http.get(owner_client.url("orders_order_changelist"), {name: "9" * 21})
+
+    assert response.status_code == 302
+    assert response["Location"].endswith("?e=1")
+
+
 def test_markup_in_data_stays_text(owner_client: Panel, shop: Shop) -> None:
     installation = factories.make_installation(shop, (), name=NASTY)
     user = factories.make_member(shop, first_name=NASTY[:150], email="nasty@example.com")

@@ -88,7 +88,7 @@ def test_all_webhooks_of_staff_share_one_app(webhook_client: Panel) -> None:
 @pytest.mark.parametrize(
     ("values", "field", "message"),
     [
-        ({"uri": "http://erp.example.com/"}, "uri", "protocol http:// is not supported"),
+        ({"uri": "http://erp.example.com/"}, "uri", "Protocol http:// is not supported."),
         ({"uri": "https://127.0.0.1/"}, "uri", "internal domain"),
         ({"uri": ""}, "uri", "This field is required"),
         ({"filter": "total_price:("}, "filter", "filter is invalid"),

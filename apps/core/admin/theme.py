@@ -134,8 +134,13 @@ def _render_badge(text: str, kind: str | None, *, is_safe: bool) -> SafeString:
 
 
 def _render_label_once(value: Any, empty_value: str, kinds: Any) -> SafeString:
-    """Render a badge. The rows of a list have the same few badges, so rendered badges are cached by text and kind."""
+    """Render a badge, or the empty value, for which the theme has another dash than the rest of the panel.
+
+    The rows of a list have the same few badges, so rendered badges are cached by text and kind.
+    """
     key, text = value if isinstance(value, tuple) and len(value) == 2 else (value, value)
+    if not text:
+        return conditional_escape(empty_value)
     if (
         not isinstance(kinds, dict)
         or not isinstance(key, str)

@@ -72,8 +72,13 @@ def format_money(value: Decimal, currency: str) -> str:
 
 
 def lowercase_label(text: str) -> str:
-    """Lowercase a label, such as a status, for use within an English sentence. Other languages use it unchanged."""
-    return text.lower() if _is_english() else text
+    """Lowercase a label, such as a status, for use within an English sentence, except abbreviations such as "URL".
+
+    Other languages use the label unchanged.
+    """
+    if not _is_english():
+        return text
+    return " ".join(word if word.isupper() and len(word) > 1 else word.lower() for word in text.split(" "))
 
 
 def format_plain_number(number: str) -> str:

@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 from apps.core.i18n import formats
 from apps.core.types import ReadOnlyAttrs
 from apps.discounts.admin.descriptions import describe_period, list_terms
+from apps.discounts.admin.discount_kinds import TERM_FIELDS
 from apps.discounts.admin.forms import DiscountForm
 from apps.discounts.models import PriceRule
 
@@ -34,6 +35,8 @@ def summarize_discount(form: DiscountForm) -> Summary:
     title = values.get("code") or values["title"] or (form.rule.title if form.rule else _("No code yet"))
     rule = _build_rule(form, values)
     if rule is None:
+        if any(form.data.get(name) for name in TERM_FIELDS if name in form.errors):
+            return Summary(title, hint=_("Correct the value to see what the discount gives."))
         return Summary(title, hint=_("Enter the value to see what the discount gives."))
     return Summary(title, _list_lines(rule, list_terms(rule)))
 

@@ -25,6 +25,7 @@ def _name_tracking_events(ids: Collection[int]) -> dict[int, SubjectName]:
     return {row.pk: SubjectName(f"{row.fulfillment.name}: {row}", row.fulfillment.order_id) for row in rows}
 
 
+value_labels.register("shipment_status", dict(FulfillmentEvent.Status.choices))
 value_labels.register("hold_reason", dict(FulfillmentHold.Reason.choices))
 subject_names.add(SubjectNames(FulfillmentOrder, Order, _name_fulfillment_orders))
 subject_names.add(SubjectNames(Fulfillment, Order, _name_fulfillments))

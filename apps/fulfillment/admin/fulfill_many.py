@@ -251,6 +251,7 @@ class FulfillManyPages(ExtraViewsAdmin[FulfillmentOrder]):
             outcomes=outcomes,
             skipped=skipped,
             back=_get_order_list_url(request) if orders else "",
+            number_selected=len({card.row.order_id for card, _field in form.number_rows}),
             number_fulfilled=sum(outcome.is_fulfilled for outcome in outcomes),
             carriers=[carrier.name for carrier in carriers.CARRIERS],
         )
@@ -284,8 +285,16 @@ def _list_skipped(cards: Sequence[FulfillmentOrderCard], orders: Sequence[Order]
     reasons = _explain_refusals([card.row for card in cards if not card.is_fulfillable])
     skipped = [(card.row.order, reasons[card.row.pk]) for card in cards if card.row.pk in reasons]
     known = {card.row.order_id for card in cards}
-    nothing = _("Not fulfilled, because the order has no items to fulfill.")
-    return [*skipped, *((order, nothing) for order in orders if order.pk not in known)]
+    return [*skipped, *((order, _explain_absence(order)) for order in orders if order.pk not in known)]
+
+
+def _explain_absence(order: Order) -> str:
+    """Return why an order without fulfillment orders can't be fulfilled."""
+    if order.cancelled_at is not None:
+        return _("The order is canceled.")
+    if order.fulfillment_status == Order.FulfillmentStatus.FULFILLED:
+        return _("All items are already fulfilled.")
+    return _("Not fulfilled, because the order has no items to fulfill.")
 
 
 @admin.action(description=gettext_lazy("Fulfill items…"))

@@ -183,9 +183,10 @@ def _describe_creation(name: str, place: str, items: Sequence[str]) -> str:
 
 
 def _get_buttons(block: FulfillmentOrderCard) -> dict[str, list[tuple[Action, StrOrPromise, str]]]:
-    """Return the buttons that answer a request, which come first, and all other buttons."""
+    """Return the buttons that answer a request, which come first, and all other buttons, the red ones last."""
     actions = [*block.get_actions(Side.MERCHANT), *block.get_actions(Side.WORKER)]
     buttons = [(action, ACTIONS[action].label, ACTIONS[action].kind) for action in actions]
+    buttons.sort(key=lambda button: button[2] == "danger")
     return {
         "answers": [button for button in buttons if button[0] in ANSWERS],
         "others": [button for button in buttons if button[0] not in ANSWERS],

@@ -24,11 +24,13 @@ def summarize_gift_card(form: IssueForm) -> Summary:
     if form.is_bound:
         form.is_valid()
         values = {**values, **form.cleaned_data}
-    return Summary(_describe_value(values), list(_describe_terms(form, values)))
+    return Summary(_describe_value(form, values), list(_describe_terms(form, values)))
 
 
-def _describe_value(values: ReadOnlyAttrs) -> str:
+def _describe_value(form: IssueForm, values: ReadOnlyAttrs) -> str:
     if values["initial_value"] is None:
+        if form.data.get("initial_value"):
+            return _("Gift card with an invalid value")
         return _("Gift card without a value yet")
     value = formats.format_money(values["initial_value"], get_current_shop().currency)
     return _("Gift card with a value of {value}").format(value=value)

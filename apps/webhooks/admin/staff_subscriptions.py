@@ -9,6 +9,7 @@ from django.http import Http404, QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.core.admin.forms.error_display import SentenceErrorList
 from apps.core.admin.forms.forms import Values
 from apps.core.admin.staff_request import Context
 from apps.core.http.ssrf_guard import URL_MAX_LENGTH
@@ -58,7 +59,7 @@ class SubscriptionForm(forms.Form):
     )
 
     def __init__(self, data: QueryDict | None = None, *, subscription: Subscription | None = None) -> None:
-        super().__init__(data)
+        super().__init__(data, error_class=SentenceErrorList)
         self.subscription = subscription
         if subscription is None:
             topic = self.fields["topic"]

@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import Any
 
 from django.contrib.admin import SimpleListFilter
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import label_for_field, quote
 from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR
 from django.db.models import Model, QuerySet
@@ -31,6 +32,8 @@ from apps.core.i18n import formats
 
 PAGE_SIZES = (25, 50, 100)
 _SESSION_KEY = "page_size"
+# All numbers with this many digits fit in a BIGINT column.
+_ID_DIGITS = 18
 # The view filter shows all rows if it has this value.
 ALL_ROWS = "all"
 _INDENTATION = re.compile(r"(<(textarea|pre|script)\b.*?</\2>)|\s*\n\s*", re.DOTALL)
@@ -137,9 +140,18 @@ class PanelChangeList(ThemedChangeList):
     def get_queryset(
         self, request: HttpRequest, exclude_parameters: list[str | None] | None = None
     ) -> QuerySet[Any, Any]:
+        self._refuse_impossible_ids()
         self._set_columns(request)
         self._unranked = self._restrict_to_rarest(request, super().get_queryset(request, exclude_parameters))
         return sort_tables.join_sort_tables(self._unranked)
+
+    def _refuse_impossible_ids(self) -> None:
+        """Raise ``IncorrectLookupParameters`` for an ID that is too large for the database."""
+        for name, values in self.filter_params.items():
+            if name.removesuffix("__exact").removesuffix("__in").endswith(("id", "pk")):
+                for part in ",".join(values).split(","):
+                    if part.strip().isdecimal() and not is_possible_id(part.strip()):
+                        raise IncorrectLookupParameters(part)
 
     def _restrict_to_rarest(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Restrict the rows to the keys of the most selective typed filter, if this filter has few matches.
@@ -262,6 +274,10 @@ class PanelChangeList(ThemedChangeList):
             for name, value in parameters.items()
             if name not in saved_views.TRANSIENT_PARAMETERS and name != COLUMNS_VAR
         }
+
+
+def is_possible_id(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _ID_DIGITS
 
 
 def _get_folded_name(model: type[Model], name: str) -> str:

@@ -53,7 +53,7 @@ from apps.core.admin.forms.forms import PanelForm
 from apps.core.admin.forms.idempotency import submit_once
 from apps.core.admin.forms.times import ShopSplitDateTimeField
 from apps.core.admin.lists import saved_views, search
-from apps.core.admin.lists.changelist import PanelChangeList, strip_markup
+from apps.core.admin.lists.changelist import PanelChangeList, is_possible_id, strip_markup
 from apps.core.admin.lists.paginator import BoundedPaginator
 from apps.core.admin.model_admin import delete_preview
 from apps.core.admin.model_admin.audit import AuditedAdmin
@@ -150,7 +150,11 @@ class PanelAdmin(AuditedAdmin[M]):
     def response_action(  # type: ignore[override]
         self, request: HttpRequest, queryset: models.QuerySet[M]
     ) -> HttpResponse | None:
-        """Run a bulk action in a transaction, so that it changes either all rows or none."""
+        """Run a bulk action in a transaction, so that it changes either all rows or none. Ignore invalid IDs."""
+        selected = [pk for pk in request.POST.getlist(ACTION_CHECKBOX_NAME) if is_possible_id(pk)]
+        data = request.POST.copy()
+        data.setlist(ACTION_CHECKBOX_NAME, selected)
+        request.POST = data  # type: ignore[assignment]
         try:
             with transaction.atomic():
                 return super().response_action(request, queryset)
