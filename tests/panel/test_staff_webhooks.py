@@ -65,7 +65,7 @@ def test_topics_are_a_list_that_words_and_codes_narrow(webhook_client: Panel) ->
     assert 'value="shop/redact"' not in page
     typed = {"topic": "orders/create", "uri": "", "form_key": webhook_client.form_key(f"{LIST}_add")}
     again = webhook_client.post(f"{LIST}_add", **typed).content.decode()
-    assert re.findall(r'value="([^"]*)"\s+required checked>', again) == ["orders/create"]
+    assert re.findall(r'value="([^"]*)"\s+required\s+checked>', again) == ["orders/create"]
 
 
 def test_fields_and_filter_are_stored(webhook_client: Panel) -> None:
