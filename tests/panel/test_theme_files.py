@@ -24,6 +24,7 @@ OVERRIDDEN = {
     "templates/admin/change_form.html": "3fc6d1194eda",
     "templates/admin/change_list.html": "7bb5cf96a99d",
     "templates/admin/change_list_results.html": "26fc8ca89818",
+    "templates/admin/includes/fieldset.html": "b068ce991507",
     "templates/admin/includes/object_delete_summary.html": "160c1f6a9642",
     "templates/admin/search_form.html": "6fffbeaa10f6",
     "templates/admin/submit_line.html": "b973d6e6ba0f",
