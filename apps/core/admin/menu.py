@@ -1,6 +1,6 @@
 """The panel's menu: entries registered by the apps, filtered by the user's permissions.
 
-A ``PanelAdmin`` with ``menu = MenuItem("Catalog", "sell", 10)`` gets an entry for users who may view its list. Pages
+A ``PanelAdmin`` with ``menu = MenuItem("Products", "sell", 10)`` gets an entry for users who may view its list. Pages
 without a model are registered in ``pages``. The command palette and the home page check the same permissions.
 """
 

@@ -1,6 +1,7 @@
 """The panel pages of discounts: the form, the page of a discount, and the actions of the list."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from django.contrib import admin, messages
@@ -12,6 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from apps.core.admin.display.acts import DescribedEvent, describe_events
 from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.form_summary import FormSummary
 from apps.core.admin.forms.forms import EditConflict
 from apps.core.admin.forms.idempotency import submit_once_or_redirect
 from apps.core.admin.menu import MenuItem
@@ -25,7 +27,7 @@ from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
 from apps.discounts.admin.code_pages import CHANGE, DELETE, VIEW, CodePages, describe_uses, get_batch_context, get_uses
 from apps.discounts.admin.descriptions import STATE_KINDS, describe_period, describe_terms
-from apps.discounts.admin.form_summary import Summary, summarize_discount
+from apps.discounts.admin.form_summary import summarize_discount
 from apps.discounts.admin.forms import DiscountForm, get_initial
 from apps.discounts.admin.pickers import Picker, build_pickers, search
 from apps.discounts.domain import price_rules
@@ -91,7 +93,8 @@ class DiscountAdmin(CodePages):
                 search(picker, lists_first=picker.name == data.get("open"))
             values: dict[str, Any] = {name: data.get(name) for name in DiscountForm.base_fields if name in data}
             if step == GENERATE:
-                values["code"] = summary.title = generate_code()
+                values["code"] = generate_code()
+                summary = replace(summary, title=values["code"])
             shown = DiscountForm(None, rule, pickers, initial=values)
             return self._render_form(request, shown, rule, step=step, summary=summary)
         if form.is_valid():
@@ -144,7 +147,7 @@ class DiscountAdmin(CodePages):
         rule: PriceRule | None,
         *,
         step: str = "",
-        summary: Summary | None = None,
+        summary: FormSummary | None = None,
     ) -> HttpResponse:
         pickers = form.pickers
         context: Context = {

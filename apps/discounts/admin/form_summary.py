@@ -1,11 +1,10 @@
 """Summarize in words what the discount in the form gives, also while the form is not complete."""
 
-from dataclasses import dataclass, field
-
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from apps.core.admin.forms.form_summary import FormSummary
 from apps.core.i18n import formats
 from apps.core.types import ReadOnlyAttrs
 from apps.discounts.admin.descriptions import describe_period, list_terms
@@ -14,31 +13,22 @@ from apps.discounts.admin.forms import DiscountForm
 from apps.discounts.models import PriceRule
 
 
-@dataclass(slots=True)
-class Summary:
-    """The code or title, the terms in words, and a hint if the value is missing."""
-
-    title: str
-    terms: list[str] = field(default_factory=list)
-    hint: str = ""
-
-
-def summarize_discount(form: DiscountForm) -> Summary:
+def summarize_discount(form: DiscountForm) -> FormSummary:
     """Summarize the input, or the stored rule if the form was not sent."""
     if not form.is_bound:
         rule = form.rule
         if rule is None:
-            return Summary(_("No code yet"), hint=_("Enter the value to see what the discount gives."))
-        return Summary(rule.title, _list_lines(rule, list_terms(rule)))
+            return FormSummary(_("No code yet"), hint=_("Enter the value to see what the discount gives."))
+        return FormSummary(rule.title, _list_lines(rule, list_terms(rule)))
     form.is_valid()
     values = {**dict.fromkeys(form.fields), **form.cleaned_data}
     title = values.get("code") or values["title"] or (form.rule.title if form.rule else _("No code yet"))
     rule = _build_rule(form, values)
     if rule is None:
         if any(form.data.get(name) for name in TERM_FIELDS if name in form.errors):
-            return Summary(title, hint=_("Correct the value to see what the discount gives."))
-        return Summary(title, hint=_("Enter the value to see what the discount gives."))
-    return Summary(title, _list_lines(rule, list_terms(rule)))
+            return FormSummary(title, hint=_("Correct the value to see what the discount gives."))
+        return FormSummary(title, hint=_("Enter the value to see what the discount gives."))
+    return FormSummary(title, _list_lines(rule, list_terms(rule)))
 
 
 def _list_lines(rule: PriceRule, terms: list[str]) -> list[str]:

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from apps.core.admin.lists.row_ids import is_possible_id
 from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin, extra_view
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import translate
@@ -33,7 +34,7 @@ _LINE_ERROR = re.compile(rf"{PARTS}\.(\d+)\.{LINES}\.(\d+)\.\w+")
 
 
 def get_row_or_404(rows: QuerySet[M], object_id: str) -> M:
-    row = rows.filter(pk=int(object_id)).first() if object_id.isdecimal() and len(object_id) <= 18 else None
+    row = rows.filter(pk=int(object_id)).first() if is_possible_id(object_id) else None
     if row is None:
         raise Http404(f"No {rows.model._meta.verbose_name} {object_id}")
     return row

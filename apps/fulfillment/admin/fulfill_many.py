@@ -23,6 +23,7 @@ from django.utils.translation import gettext_lazy
 
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.lists.row_ids import parse_ids
 from apps.core.admin.lists.selection import get_selected_ids
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin, extra_view
@@ -227,8 +228,8 @@ class FulfillManyPages(ExtraViewsAdmin[FulfillmentOrder]):
 
         The query string has the ids of fulfillment orders or, from the order list, of ``orders``.
         """
-        order_ids = _parse_ids(request.GET.get("orders", ""))
-        ids = _parse_ids(request.GET.get("ids", ""))
+        order_ids = parse_ids(request.GET.get("orders", ""), limit=MAX_ROWS)
+        ids = parse_ids(request.GET.get("ids", ""), limit=MAX_ROWS)
         orders = list(Order.objects.filter(pk__in=order_ids).order_by("pk")) if order_ids else []
         cards = _load_order_cards(orders) if orders else _load_cards(ids)
         if not cards and not orders:
@@ -255,11 +256,6 @@ class FulfillManyPages(ExtraViewsAdmin[FulfillmentOrder]):
             number_fulfilled=sum(outcome.is_fulfilled for outcome in outcomes),
             carriers=[carrier.name for carrier in carriers.CARRIERS],
         )
-
-
-def _parse_ids(text: str) -> list[int]:
-    ids = (int(part) for part in text.split(",") if part.isdecimal() and len(part) <= 18)
-    return list(dict.fromkeys(ids))[:MAX_ROWS]
 
 
 def _load_cards(ids: Sequence[int]) -> list[FulfillmentOrderCard]:

@@ -5,6 +5,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
+from apps.core.admin.lists.row_ids import parse_ids
 from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin, extra_view
 from apps.core.i18n.formats import lowercase_label
 from apps.fulfillment.admin.fulfill_form import get_row_or_404
@@ -44,11 +45,11 @@ class PackingSlipPages(ExtraViewsAdmin[FulfillmentOrder]):
     @extra_view("slips/", VIEW, CHANGE, name="slips")
     def packing_slips_view(self, request: HttpRequest) -> HttpResponse:
         """Show the packing slips for the ids in the query string, in the given order, without services."""
-        ids = [part for part in request.GET.get("ids", "").split(",") if part.isdecimal() and len(part) <= 18]
+        ids = parse_ids(request.GET.get("ids", ""), limit=MAX_SLIPS)
         if not ids:
             self.message_user(request, _("Select the fulfillment orders to print packing slips for."), messages.WARNING)
             return HttpResponseRedirect(self.url("changelist"))
-        return self._render_orders(request, list(dict.fromkeys(map(int, ids)))[:MAX_SLIPS])
+        return self._render_orders(request, ids)
 
     def _render_orders(self, request: HttpRequest, pks: list[int]) -> HttpResponse:
         rows = FulfillmentOrder.rows().filter(pk__in=pks).exclude(method_type=FulfillmentOrder.Method.NONE)

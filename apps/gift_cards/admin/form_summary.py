@@ -1,30 +1,22 @@
 """Summarize in words what issuing a gift card does, also while the form is not complete."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from apps.core.admin.forms.form_summary import FormSummary
 from apps.core.i18n import formats
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import ReadOnlyAttrs
 from apps.gift_cards.admin.forms import SEND_TIME, IssueForm
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The value of the card, and what happens with it."""
-
-    title: str
-    terms: list[str]
-
-
-def summarize_gift_card(form: IssueForm) -> Summary:
+def summarize_gift_card(form: IssueForm) -> FormSummary:
     values: ReadOnlyAttrs = dict.fromkeys(form.fields)
     if form.is_bound:
         form.is_valid()
         values = {**values, **form.cleaned_data}
-    return Summary(_describe_value(form, values), list(_describe_terms(form, values)))
+    return FormSummary(_describe_value(form, values), list(_describe_terms(form, values)))
 
 
 def _describe_value(form: IssueForm, values: ReadOnlyAttrs) -> str:

@@ -1,13 +1,13 @@
 """Summarize in words what an export will contain, also while the form is not complete."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext as _
 
+from apps.core.admin.forms.form_summary import FormSummary
 from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
 from apps.core.i18n import formats
 from apps.core.tenancy.models import User
@@ -18,14 +18,7 @@ from apps.imports_exports.resources.audit_log import AUDIT_LOG
 from apps.imports_exports.resources.orders import ORDERS
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    title: str
-    terms: list[str]
-    hint: str
-
-
-def summarize_export(form: forms.Form, user: User) -> Summary:
+def summarize_export(form: forms.Form, user: User) -> FormSummary:
     values: ReadOnlyAttrs = {name: form.get_initial_for_field(field, name) for name, field in form.fields.items()}
     if form.is_bound:
         form.is_valid()
@@ -36,7 +29,7 @@ def summarize_export(form: forms.Form, user: User) -> Summary:
         title = _format_count(form, values, title, user)
     hint = _("The file is created in the background. Only you can download it, within two days.")
     filters = list(_list_filters(form, values, subject)) or ([] if subject == "rows" else [_("All rows")])
-    return Summary(title, [*filters, _get_text(form.fields["format"], values["format"])], hint)
+    return FormSummary(title, [*filters, _get_text(form.fields["format"], values["format"])], hint)
 
 
 def _format_count(form: ExportForm, values: ReadOnlyAttrs, label: str, user: User) -> str:

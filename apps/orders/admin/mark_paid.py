@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.lists.row_ids import parse_ids
 from apps.core.admin.lists.selection import get_selected_ids
 from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin, extra_view
 from apps.core.admin.staff_request import EventKwargs
@@ -104,8 +105,8 @@ class MarkPaidPages(ExtraViewsAdmin[Order]):
     @extra_view("paid-selected/", "orders.change_order", name="paid_many")
     def paid_many_view(self, request: HttpRequest) -> HttpResponse:
         """Show which of the selected orders are marked as paid and which are skipped, or mark the orders as paid."""
-        ids = [part for part in request.GET.get("ids", "").split(",") if part.isdecimal() and len(part) <= 18]
-        orders = Order.objects.filter(pk__in=ids[:MAX_ORDERS]).select_related("customer").order_by("pk")
+        ids = parse_ids(request.GET.get("ids", ""), limit=MAX_ORDERS)
+        orders = Order.objects.filter(pk__in=ids).select_related("customer").order_by("pk")
         back = f"{self.url('changelist')}?{request.GET.get(_FILTERS, '')}"
         selection = OrderSelection(list(orders))
         if not selection.rows and not selection.skipped:

@@ -21,6 +21,7 @@ from apps.core.admin.lists.column_classes import get_column_class
 from apps.core.admin.lists.filter_chips import VIEW_FILTER, get_active_filters
 from apps.core.admin.lists.filter_panel import FilterPanel
 from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
+from apps.core.admin.lists.row_ids import is_possible_id
 from apps.core.admin.lists.search import Suggestion, get_truncation_note
 from apps.core.admin.lists.typed_filters import DaysFilter, TypedFilter
 from apps.core.admin.staff_request import Context
@@ -32,8 +33,6 @@ from apps.core.i18n import formats
 
 PAGE_SIZES = (25, 50, 100)
 _SESSION_KEY = "page_size"
-# All numbers with this many digits fit in a BIGINT column.
-_ID_DIGITS = 18
 # The view filter shows all rows if it has this value.
 ALL_ROWS = "all"
 _INDENTATION = re.compile(r"(<(textarea|pre|script)\b.*?</\2>)|\s*\n\s*", re.DOTALL)
@@ -274,10 +273,6 @@ class PanelChangeList(ThemedChangeList):
             for name, value in parameters.items()
             if name not in saved_views.TRANSIENT_PARAMETERS and name != COLUMNS_VAR
         }
-
-
-def is_possible_id(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= _ID_DIGITS
 
 
 def _get_folded_name(model: type[Model], name: str) -> str:

@@ -17,6 +17,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from apps.core.admin.lists import saved_views
+from apps.core.admin.lists.row_ids import is_possible_id
 from apps.core.admin.lists.typed_filters import TypedFilter
 
 # The view filter needs no chip, because the list shows the choices of this filter as tabs.
@@ -102,8 +103,7 @@ def _get_row_names(change_list: ChangeList, request: HttpRequest, name: str, val
     The list is empty for other parameters, for unknown IDs, and for rows that the user may not view.
     """
     field_name, *lookups = name.split(LOOKUP_SEP)
-    ids = [value for value in values if value.isdecimal() and len(value) <= 18]
-    if len(ids) != len(values) or not {"id", "pk", "exact"}.issuperset(lookups):
+    if not all(map(is_possible_id, values)) or not {"id", "pk", "exact"}.issuperset(lookups):
         return []
     try:
         field = change_list.lookup_opts.get_field(field_name)
@@ -113,7 +113,7 @@ def _get_row_names(change_list: ChangeList, request: HttpRequest, name: str, val
     model_admin = admin.site._registry.get(model) if isinstance(model, type) else None
     if model_admin is None or not model_admin.has_view_permission(request):
         return []
-    rows = model_admin.get_queryset(request).filter(pk__in=ids)
+    rows = model_admin.get_queryset(request).filter(pk__in=values)
     return [str(row) for row in rows]
 
 

@@ -6,7 +6,7 @@ An app adds a model admin in its ``admin`` package::
 
     @admin.register(Location)
     class LocationAdmin(ShopOwnedAdmin[Location]):
-        menu = MenuItem("Catalog", "pin_drop", 40)
+        menu = MenuItem("Settings", "pin_drop", 15)
         topics = "locations"                      # records locations/create, …/update, …/delete
         list_display = ("name", "city", "active")
         search_fields = ("name__istartswith",)    # also adds the model to the command palette
@@ -53,8 +53,9 @@ from apps.core.admin.forms.forms import PanelForm
 from apps.core.admin.forms.idempotency import submit_once
 from apps.core.admin.forms.times import ShopSplitDateTimeField
 from apps.core.admin.lists import saved_views, search
-from apps.core.admin.lists.changelist import PanelChangeList, is_possible_id, strip_markup
+from apps.core.admin.lists.changelist import PanelChangeList, strip_markup
 from apps.core.admin.lists.paginator import BoundedPaginator
+from apps.core.admin.lists.row_ids import is_possible_id
 from apps.core.admin.model_admin import delete_preview
 from apps.core.admin.model_admin.audit import AuditedAdmin
 from apps.core.admin.model_admin.registry import Inline, inlines, list_actions, list_buttons, list_headers

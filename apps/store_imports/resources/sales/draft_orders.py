@@ -53,14 +53,11 @@ _FIELDS = (
 _NULLABLE_FIELDS = frozenset(
     {"note", "email", "shipping_address", "billing_address", "applied_discount", "shipping_line"}
 )
-_LINE_FIELDS = (
-    *("price", "quantity", "applied_discount", "properties", "title", "sku", "vendor", "grams", "requires_shipping"),
-    "taxable",
-)
 # As in ``LineBase``.
 _VARIANT_TITLE_LENGTH, _NAME_LENGTH = 800, 1100
 # Values that a line keeps when the product or variant changes or is deleted.
 _KEPT_COLUMNS = ("title", "sku", "vendor", "grams", "requires_shipping", "taxable")
+_LINE_FIELDS = ("price", "quantity", "applied_discount", "properties", *_KEPT_COLUMNS)
 _NO_CUSTOMER = define_text("store_imports.draft_customer", "The customer of the draft order was not imported.")
 _NO_VARIANTS = define_message(
     "store_imports.draft_variants",
