@@ -177,23 +177,25 @@ def test_an_email_about_an_erased_draft_order_is_not_sent() -> None:
 
 
 def test_data_about_the_customer_is_exported_and_erased() -> None:
-    customer = make_customer(first_name="Ada", email="ada@example.com")
-    lines = [{**CUSTOM_LINE, "properties": [{"name": "Text", "value": "For Ada"}]}]
-    address = {"first_name": "Ada", "country": "Germany"}
-    draft = make_draft_order(lines, customer_id=customer.pk, note="Ada called", tags="ada", shipping_address=address)
-    send_invoice(draft, {"custom_message": "Dear Ada"}, actor="system", at=timezone.now())
+    customer = make_customer(first_name="Sylvia", email="sylvia@example.com")
+    lines = [{**CUSTOM_LINE, "properties": [{"name": "Text", "value": "For Sylvia"}]}]
+    address = {"first_name": "Sylvia", "country": "Germany"}
+    draft = make_draft_order(
+        lines, customer_id=customer.pk, note="Sylvia called", tags="sylvia", shipping_address=address
+    )
+    send_invoice(draft, {"custom_message": "Dear Sylvia"}, actor="system", at=timezone.now())
     make_draft_order(note="Kept")
 
     exported: Json = personal_data.collect_data(customer)["draft_orders"]
     personal_data.redact_customer(customer, actor="system", at=timezone.now())
 
     assert [(row["note"], row["email"], row["line_items"][0]["properties"]) for row in exported] == [
-        ("Ada called", "ada@example.com", [{"name": "Text", "value": "For Ada"}])
+        ("Sylvia called", "sylvia@example.com", [{"name": "Text", "value": "For Sylvia"}])
     ]
-    assert exported[0]["invoices"][0]["custom_message"] == "Dear Ada"
+    assert exported[0]["invoices"][0]["custom_message"] == "Dear Sylvia"
     models = (DraftOrder, DraftOrderLine, DraftOrderInvoice)
     rows = [get_column_values(row) for model in models for row in model.objects.all()]
-    assert "ada" not in str(rows).lower().replace("canada", "")
+    assert "sylvia" not in str(rows).lower()
     assert sorted(DraftOrder.objects.values_list("note", flat=True)) == ["", "Kept"]
     assert DraftOrder.objects.get(pk=draft.pk).total_price == Decimal("40.00")
 

@@ -209,22 +209,22 @@ def test_an_item_that_was_fulfilled_again_can_be_returned(api: ApiClient, in_sho
 def test_erasing_the_buyer_leaves_the_work_and_none_of_the_person(stage: str, api: ApiClient, in_shop: Shop) -> None:
     row = create_part(api, stage, customer={"email": "ada@example.com"}, shipping_address=ADDRESS)
     if stage == "requested":
-        request: Attrs = {"kind": "fulfillment_request", "message": "Ada waits", "sent_at": timezone.now()}
+        request: Attrs = {"kind": "fulfillment_request", "message": "Sylvia waits", "sent_at": timezone.now()}
         MerchantRequest.objects.create(shop=in_shop, fulfillment_order=row, **request)
     if stage == "held":
-        FulfillmentHold.objects.update(reason_notes="Ada is away")
+        FulfillmentHold.objects.update(reason_notes="Sylvia is away")
     if stage == "half shipped":
         fulfillment = row.order.fulfillments.get()
         fulfillment.tracking_numbers = ["1Z5R89390357567127"]
         fulfillment.save()
-        make_event(fulfillment, city="Lund", message="Given to Ada")
+        make_event(fulfillment, city="Lund", message="Given to Sylvia")
     order = Order.objects.get(pk=row.order_id)
     assert order.customer is not None
 
     personal_data.redact_customer(order.customer, actor="staff:1", at=timezone.now())
 
     content = api.get(f"orders/{order.pk}/fulfillment_orders.json").content + api.get(f"orders/{order.pk}.json").content
-    for word in (b"Ada", b"Lund", b"Lovelace", b"1Z5R8"):
+    for word in (b"Sylvia", b"Lund", b"Lovelace", b"1Z5R8"):
         assert word not in content
     before = row.status
     row.refresh_from_db()
