@@ -20,6 +20,7 @@ from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundLineInput, RefundRequest, RefundTransactionInput
 from apps.webhooks.models import Subscription
 from tests.support import factories
+from tests.support.factories.catalog import make_product
 from tests.support.factories.content import make_comment
 from tests.support.factories.fulfillment import make_fulfillment_order
 from tests.support.factories.inventory import make_item
@@ -194,3 +195,36 @@ def test_home_costs_the_same_queries_however_much_waits(owner_client: Panel, sho
 def test_every_task_leads_to_a_list_of_the_panel() -> None:
     assert dashboard.tasks
     assert all(admin.site.is_registered(task.model) for task in dashboard.tasks.values())
+
+
+FIRST_STEPS = ("Add your first product", "Import from files", "Move a store here")
+
+
+@pytest.mark.parametrize(
+    ("permissions", "expected"),
+    [
+        ((), FIRST_STEPS),
+        (("orders",), ()),
+        (("products",), FIRST_STEPS[:2]),
+    ],
+)
+def test_first_steps_follow_permissions(
+    permissions: tuple[str, ...], expected: tuple[str, ...], owner_client: Panel, admin_client_with: PanelWith
+) -> None:
+    panel = admin_client_with(*permissions) if permissions else owner_client
+
+    response = panel.get()
+
+    assert tuple(step.title for step, _link in response.context["first_steps"]) == expected
+    assert ("Set up your shop" in response.content.decode()) == bool(expected)
+    assert all(panel.http.get(link).status_code == 200 for _step, link in response.context["first_steps"])
+
+
+def test_shops_with_data_offer_no_first_steps(owner_client: Panel, other_shop: Shop) -> None:
+    with shop_scope(other_shop):
+        make_product()
+    assert len(owner_client.get().context["first_steps"]) == len(FIRST_STEPS)
+
+    make_product()
+
+    assert owner_client.get().context["first_steps"] == []

@@ -45,6 +45,7 @@ from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.duplication import DuplicatingAdmin
 from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.model_admin.registry import Inline
+from apps.core.admin.pages.first_steps import FirstStep, first_steps
 from apps.core.admin.pages.tour import TourStep
 from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import attribute_column, display
@@ -396,3 +397,16 @@ def _get_feedback(product: Product) -> list[ProductFeedback]:
 
 def _count_variants(product: Product) -> int:
     return cast("ListedProduct", product).forms
+
+
+first_steps.add(
+    FirstStep(
+        "catalog_product_add",
+        gettext_lazy("Add your first product"),
+        gettext_lazy("Enter a title, a price and images."),
+        "add",
+        "catalog.add_product",
+        Product.rows,
+        order=10,
+    )
+)

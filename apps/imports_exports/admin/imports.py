@@ -18,6 +18,7 @@ from apps.core.admin.forms.idempotency import get_post_data
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
+from apps.core.admin.pages.first_steps import FirstStep, first_steps
 from apps.core.admin.permissions import MissingPermission, has_permission
 from apps.core.admin.theme import display
 from apps.core.exceptions import DomainError
@@ -393,3 +394,18 @@ def _find_fitting_mapping(import_job: Import) -> SavedMapping | None:
         return saved_mappings.find_fitting_mapping(list(imports.get_file_columns(import_job)))
     except UnreadableFile:
         return None
+
+
+first_steps.add(
+    FirstStep(
+        "imports_exports_import_upload",
+        gettext_lazy("Import from files"),
+        gettext_lazy(
+            "Upload CSV or Excel files with products, customers or orders. Nothing is saved until you confirm."
+        ),
+        "upload",
+        IMPORT,
+        Import.rows,
+        order=20,
+    )
+)

@@ -15,6 +15,7 @@ from apps.core.admin.forms.idempotency import get_post_data
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import extra_view, row_view
+from apps.core.admin.pages.first_steps import FirstStep, first_steps
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.theme import display
 from apps.core.exceptions import DomainError
@@ -205,3 +206,18 @@ def _get_wanted_streams(request: HttpRequest, connection: StoreConnection) -> Se
         return connection.streams
     chosen = request.POST.getlist("group")
     return [name for group in GROUPS if group.name in chosen for name in group.streams]
+
+
+first_steps.add(
+    FirstStep(
+        "store_imports_storeimport_connect",
+        gettext_lazy("Move a store here"),
+        gettext_lazy(
+            "Bring over products, customers and orders from a store on another platform. The store stays open."
+        ),
+        "add_business",
+        ADD,
+        StoreImport.rows,
+        order=30,
+    )
+)

@@ -18,6 +18,7 @@ from apps.core.admin import menu
 from apps.core.admin.display.acts import DescribedAct, describe_acts
 from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
 from apps.core.admin.pages import tour
+from apps.core.admin.pages.first_steps import get_first_steps
 from apps.core.admin.permissions import has_permission
 from apps.core.admin.staff_request import Context
 from apps.core.events.acts import exclude_system, find_acts, load_acts
@@ -94,6 +95,7 @@ def get_home_context(request: HttpRequest) -> Context:
     context: Context = {
         "greeting": _greeting(),
         "today": formats.format_date(timezone.localtime(), "l, j F"),
+        "first_steps": get_first_steps(request),
         "tasks": get_tasks(request),
         "cards": get_cards(request),
         "sections": [
