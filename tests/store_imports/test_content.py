@@ -8,10 +8,11 @@ from apps.core.tenancy.models import Installation
 from apps.core.tenancy.scope import shop_scope
 from apps.metafields.models import Metafield
 from apps.shops.domain.app_installation import uninstall_app
-from apps.store_imports.models import MappedId
+from apps.store_imports.models import ImportProblem, MappedId
 from apps.webhooks.models import Subscription
 from tests.store_imports.conftest import StoreImporter
 from tests.store_imports.old_store import add_metafield, post
+from tests.store_imports.test_following import follow
 from tests.store_imports.test_import_store import OWN_TABLES, get_counts
 from tests.support.api_client import ApiClient
 from tests.support.databases.snapshots import assert_database_unchanged
@@ -104,6 +105,40 @@ def test_later_changes_of_articles_and_comments_are_imported(importer: StoreImpo
     assert source.put(path, {"article": {"image": None}}).status_code == 200
     importer.run()
     assert "image" not in get_article(importer)
+
+
+def add_comment(api: ApiClient, blog: JsonObject) -> None:
+    """Add an article with a comment, because the import does not trust a list that becomes empty."""
+    article = post(api, f"blogs/{blog['id']}/articles", "article", {"title": "Other", "author": "Ada"})
+    body = {"body": "Nice", "author": "Bob", "email": "bob@example.com", "article_id": article["id"]}
+    post(api, "comments", "comment", body)
+
+
+def test_blogs_and_articles_deleted_in_the_store_are_deleted_here(importer: StoreImporter, blog: JsonObject) -> None:
+    source, target = importer.source, importer.target
+    add_comment(source, source.get("blogs.json", handle="empty").json()["blogs"][0])
+    kept = post(source, "blogs", "blog", {"title": "Kept"})
+    article = post(source, f"blogs/{kept['id']}/articles", "article", {"title": "Changed here", "author": "Ada"})
+    with follow(importer) as passes:
+        next(passes)
+        ours = {row["title"]: row["id"] for row in target.get("blogs.json").json()["blogs"]}
+        [copy] = target.get(f"blogs/{ours['Kept']}/articles.json").json()["articles"]
+        response = target.put(f"blogs/{ours['Kept']}/articles/{copy['id']}.json", {"article": {"title": "Ours"}})
+        assert response.status_code == 200
+        for deleted in (blog, kept):
+            assert source.delete(f"blogs/{deleted['id']}.json").status_code == 200
+
+        # Five comments, two articles and their blog.
+        assert next(passes).deleted == 8
+        assert next(passes).deleted == 0
+
+    assert {row["title"] for row in target.get("blogs.json").json()["blogs"]} == {"Empty", "Kept"}
+    with shop_scope(importer.shop):
+        notes = {
+            row.stream: row.reason for row in ImportProblem.objects.filter(source_id__in=[kept["id"], article["id"]])
+        }
+    assert notes["articles"].endswith("because it was changed in this shop.")
+    assert notes["blogs"].endswith("It was kept: The blog has articles in this shop.")
 
 
 def get_article(importer: StoreImporter) -> JsonObject:

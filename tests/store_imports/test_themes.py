@@ -9,15 +9,16 @@ import pytest
 from django.core.management import CommandError
 from django.utils import timezone
 
-from apps.content.domain import blob_store
+from apps.content.domain import assets, blob_store
 from apps.content.domain.themes import create_empty_theme, publish_theme
 from apps.content.models import Asset, Theme
 from apps.core.tenancy.scope import shop_scope
 from apps.store_imports.domain import runner
-from apps.store_imports.models import StreamState
+from apps.store_imports.models import ImportProblem, StreamState
 from apps.store_imports.resources.content import themes
 from tests.store_imports.conftest import StoreImporter
 from tests.store_imports.faulty_proxy import FaultyProxy
+from tests.store_imports.test_following import follow
 from tests.store_imports.test_import_store import OWN_TABLES, get_counts
 from tests.support.databases.snapshots import assert_database_unchanged
 from tests.support.types import JsonObject
@@ -168,3 +169,27 @@ def test_files_have_different_numbers_that_stay_the_same(monkeypatch: pytest.Mon
     assert len(set(numbers.values())) == 200
     assert 0 not in numbers.values()
     assert themes._number_keys(reversed(keys)) == numbers
+
+
+def test_themes_and_files_deleted_in_the_store_are_deleted_here(importer: StoreImporter) -> None:
+    ids = {name: add_theme(importer, name) for name in (NAME, "Winter", "Used")}
+    with follow(importer) as passes:
+        next(passes)
+        publish_theme(Theme.objects.get(name="Used"), actor="staff:1", at=timezone.now())
+        summer = Theme.objects.get(name=NAME)
+        content = blob_store.store_blob(b"Changed")
+        assets.save_asset(summer, "assets/pixel.gif", content, actor="staff:1", at=timezone.now())
+        files = [
+            f"themes/{ids[NAME]}/assets.json?asset[key]={key}" for key in ("assets/pixel.gif", "templates/index.liquid")
+        ]
+        for path in (*files, f"themes/{ids['Winter']}.json", f"themes/{ids['Used']}.json"):
+            assert importer.source.delete(path).status_code == 200
+
+        assert next(passes).deleted == 2
+        assert next(passes).deleted == 0
+
+        assert set(get_files(importer, NAME)) == set(FILES) - {"templates/index.liquid"}
+        assert set(get_files(importer, "Used")) == set(FILES)
+        assert not Theme.objects.filter(name="Winter").exists()
+        notes = {row.stream: row.reason for row in ImportProblem.objects.all()}
+        assert all(notes[name].endswith("because it was changed in this shop.") for name in ("themes", "theme_files"))

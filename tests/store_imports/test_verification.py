@@ -30,8 +30,8 @@ def test_each_stream_declares_how_its_objects_are_compared() -> None:
         assert stream.comparison.read is not None or type(stream).read_own is not Stream.read_own
 
 
-def test_each_stream_with_a_list_of_ids_can_delete() -> None:
-    names = [stream.name for stream in streams.values() if stream.id_list is not None]
+def test_each_stream_that_finds_deletions_can_delete() -> None:
+    names = [stream.name for stream in streams.values() if stream.finds_deletions]
 
     assert names
     assert [name for name in names if type(streams[name]).delete_target is Stream.delete_target] == []

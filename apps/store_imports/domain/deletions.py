@@ -7,20 +7,17 @@ Objects that someone has changed in this shop are kept, and so are objects that 
 
 from collections.abc import Collection, Iterator, Sequence
 
-from django.apps import apps
 from django.db import transaction
 from django.db.models import Model
 
 from apps.core.events.context import event_context
-from apps.core.events.models import Event
 from apps.core.events.recording import record_for_audit_log_only
 from apps.core.i18n.messages import Message, as_message
 from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.domain.report import KEPT_CHANGED, KEPT_REFUSED
 from apps.store_imports.domain.source_client import ObjectGone
 from apps.store_imports.domain.streams import (
-    ACTOR,
-    IdList,
+    IDS_PER_PAGE,
     ObjectResult,
     Outcome,
     Source,
@@ -30,7 +27,6 @@ from apps.store_imports.domain.streams import (
 )
 from apps.store_imports.models import ImportProblem, MappedId, StoreImport
 
-IDS_PER_PAGE = 250
 DELETED_AT_ONCE = 50
 # A list without this part of the imported objects is not trusted, unless only a few are missing.
 MAX_MISSING_SHARE, MAX_MISSING_FEW = 0.5, 10
@@ -45,7 +41,7 @@ def delete_missing_objects(store_import: StoreImport, source: Source, *, always:
     source = source.without_filter()
     by_resource: dict[str, list[Stream]] = {}
     for stream in streams.values():
-        if stream.id_list is not None:
+        if stream.finds_deletions:
             by_resource.setdefault(stream.resource, []).append(stream)
     # Objects are deleted before the objects that they refer to.
     for members in reversed(by_resource.values()):
@@ -65,7 +61,7 @@ def _find_missing_ids(
     before = _count(source, members)
     if not always and before is not None and before == _count_expected(store_import, members):
         return ()
-    listed = {source_id for stream in members for source_id in _list_ids(source, stream)}
+    listed = {source_id for stream in members for source_id in stream.list_ids(source)}
     after = _count(source, members)
     if not listed or any(count is not None and len(listed) < count for count in (before, after)):
         return ()
@@ -102,40 +98,15 @@ def _count_expected(store_import: StoreImport, members: Sequence[Stream]) -> int
     return entries.exclude(digest=MappedId.KEPT).count() + unmapped.count()
 
 
-def _list_ids(source: Source, stream: Stream) -> Iterator[int]:
-    ids = _get_id_list(stream)
-    for query in ids.queries:
-        position = 0
-        while page := source.client.get_page(
-            ids.path, ids.name, since_id=position, limit=IDS_PER_PAGE, fields="id", **query
-        ):
-            source.keep_alive()
-            position = page[-1]["id"]
-            yield from (row["id"] for row in page)
-
-
 def _confirm(source: Source, members: Sequence[Stream], chunk: Sequence[int]) -> Sequence[int]:
     """Return the ids of a chunk that the store does not return if it is asked for them."""
     source.keep_alive()
-    found: set[int] = set()
-    for stream in members:
-        ids = _get_id_list(stream)
-        wanted = ",".join(map(str, chunk))
-        for query in ids.queries:
-            rows = source.client.get_page(
-                ids.path, ids.name, since_id=0, limit=IDS_PER_PAGE, fields="id", ids=wanted, **query
-            )
-            found |= {row["id"] for row in rows}
+    found = {source_id for stream in members for source_id in stream.list_ids(source, chunk)}
     return [source_id for source_id in chunk if source_id not in found]
 
 
 def _split(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
     return (ids[start : start + size] for start in range(0, len(ids), size))
-
-
-def _get_id_list(stream: Stream) -> IdList:
-    assert stream.id_list is not None
-    return stream.id_list
 
 
 @transaction.atomic
@@ -144,7 +115,7 @@ def _delete_objects(store_import: StoreImport, source: Source, stream: Stream, s
     source.keep_alive()
     entries = source.ids.get_entries(stream.resource, source_ids)
     targets = stream.model._default_manager.in_bulk([row.target_id for row in entries.values()])
-    changed_here = _find_changed_here(stream.model, targets)
+    changed_here = stream.find_changed_here(targets)
     deleted = 0
     with event_context(), record_for_audit_log_only():
         for entry in entries.values():
@@ -193,11 +164,3 @@ def _save_deletion(store_import: StoreImport, stream: Stream, entry: MappedId, p
         is_failure=False,
         reason=problem,
     )
-
-
-def _find_changed_here(model: type[Model], target_ids: Collection[int]) -> set[int]:
-    """Return the ids of objects that someone else than an import has created or changed, by the audit log."""
-    concrete = model._meta.concrete_model
-    labels = [other._meta.label_lower for other in apps.get_models() if other._meta.concrete_model is concrete]
-    events = Event.objects.filter(subject_type__in=labels, subject_id__in=target_ids).exclude(actor=ACTOR)
-    return set(events.order_by().values_list("subject_id", flat=True).distinct())

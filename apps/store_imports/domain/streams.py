@@ -11,10 +11,12 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any, ClassVar
 
+from django.apps import apps
 from django.db import IntegrityError, transaction
 from django.db.models import Model, QuerySet
 
 from apps.core.db.constraint_errors import find_violated_constraint
+from apps.core.events.models import Event
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import FIELD_ERROR, Message, as_message
 from apps.core.registry import Registry
@@ -23,8 +25,10 @@ from apps.store_imports.domain.id_map import IdMap, NewId
 from apps.store_imports.domain.source_client import SourceClient, SourceObject
 
 ACTOR = "system"
-# The largest number of ids in a filter of the API.
+# The largest number of ids in a filter of the API, for objects with all fields.
 MAX_IDS = 50
+# The number of objects in a page of ids, which is also the largest number of ids in its filter.
+IDS_PER_PAGE = 250
 
 
 class Outcome(StrEnum):
@@ -104,6 +108,20 @@ class IdList:
     def queries(self) -> Sequence[Mapping[str, str]]:
         return [{**self.query, "status": status} for status in self.statuses] or [self.query]
 
+    def read(self, source: Source, only: Sequence[int] = ()) -> Iterator[int]:
+        """Yield the ids of all objects, or those of ``only`` that the store still has, which fit in one page."""
+        filters = {"ids": ",".join(map(str, only))} if only else {}
+        for query in self.queries:
+            position = 0
+            while page := source.client.get_page(
+                self.path, self.name, since_id=position, limit=IDS_PER_PAGE, fields="id", **filters, **query
+            ):
+                source.keep_alive()
+                position = page[-1]["id"]
+                yield from (row["id"] for row in page)
+                if only:
+                    break
+
 
 class Stream(ABC):
     """The objects of one kind. Streams are imported in the order of their registration.
@@ -112,7 +130,7 @@ class Stream(ABC):
         name: The name in the report, at most 30 letters.
         resource: The name of the objects in the map of ids.
         model: The model of the imported objects.
-        id_list: The list of the ids of all objects. Without it, deletions in the store are not found.
+        id_list: The list of the ids of all objects. Streams without such a list can implement ``list_ids``.
         comparison: How objects are compared with those of the store. Each registered stream must declare it.
         is_ascending: False if the objects of a page can have lower ids than those of the pages before.
         restores_deleted: False if the import does not create objects again that were deleted in this shop.
@@ -167,8 +185,25 @@ class Stream(ABC):
                 if rows := [row for row in page if row["id"] in chunk]:
                     yield rows
 
+    @property
+    def finds_deletions(self) -> bool:
+        """Return whether ``list_ids`` can be called, so that deletions in the store are found."""
+        return self.id_list is not None or type(self).list_ids is not Stream.list_ids
+
+    def list_ids(self, source: Source, only: Sequence[int] = ()) -> Iterator[int]:
+        """Yield the ids of all objects of the store. ``only`` are the ids of interest, at most those of one page."""
+        assert self.id_list is not None
+        return self.id_list.read(source, only)
+
+    def find_changed_here(self, target_ids: Collection[int]) -> set[int]:
+        """Return the ids of objects that someone else than an import has created or changed, by the audit log."""
+        concrete = self.model._meta.concrete_model
+        labels = [other._meta.label_lower for other in apps.get_models() if other._meta.concrete_model is concrete]
+        events = Event.objects.filter(subject_type__in=labels, subject_id__in=target_ids).exclude(actor=ACTOR)
+        return set(events.order_by().values_list("subject_id", flat=True).distinct())
+
     def delete_target(self, target: Model, *, at: datetime) -> None:
-        """Delete an object of this shop that was deleted in the store. Streams with an ``id_list`` implement it."""
+        """Delete an object of this shop that was deleted in the store. Streams that find deletions implement it."""
         raise NotImplementedError
 
     def get_part_ids(self, target: Model) -> Mapping[str, Collection[int]]:

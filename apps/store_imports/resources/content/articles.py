@@ -1,7 +1,8 @@
 """Import the articles of blogs with their images."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
 from functools import partial
 from operator import itemgetter
 from typing import Any, ClassVar
@@ -10,7 +11,8 @@ from django.db.models import Model, QuerySet
 
 from apps.content.api.articles import MAX_ALT, ArticleSerializer
 from apps.content.domain.article_images import ArticleImage, store_article_image_from_body
-from apps.content.domain.articles import create_article, update_article
+from apps.content.domain.articles import create_article, delete_article, update_article
+from apps.content.domain.themes import NotDeletable
 from apps.content.models import Article, Blog
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import Message, define_text
@@ -22,6 +24,7 @@ from apps.store_imports.domain.id_map import NewId
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import (
     ACTOR,
+    IdList,
     ObjectResult,
     Outcome,
     Source,
@@ -37,6 +40,7 @@ from apps.store_imports.resources.rest_objects import create_reader
 # An article can be half a megabyte.
 PAGE_SIZE = 25
 _FIELDS = ("title", "body_html", "summary_html", "author", "tags", "template_suffix", "published_at")
+_HAS_COMMENTS = define_text("store_imports.has_comments", "The article has comments in this shop.")
 _NO_BLOG = define_text("store_imports.no_blog", "The blog of the article was not imported.")
 # The name of an article's image in the map of IDs. Its digest is that of the image's URL.
 _IMAGE = "article_image"
@@ -77,6 +81,20 @@ class ArticleStream(Stream):
         columns = rows.values_list("pk", "blog__handle", "handle")
         return {pk: f"/blogs/{blog_handle}/{handle}" for pk, blog_handle, handle in columns}
 
+    def list_ids(self, source: Source, only: Sequence[int] = ()) -> Iterator[int]:
+        for blog in _read_blogs(source):
+            with suppress(ObjectGone):
+                yield from IdList(_get_path(blog), self.name).read(source, only)
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, Article)
+        if target.comments.exists():
+            raise NotDeletable(_HAS_COMMENTS)
+        delete_article(target, actor=ACTOR, at=at)
+
+    def get_part_ids(self, target: Model) -> Mapping[str, Collection[int]]:
+        return {_IMAGE: [target.pk]}
+
     def count_objects(self, source: Source) -> int | None:
         counts = [source.client.count(f"blogs/{blog['id']}/articles/count.json") for blog in _read_blogs(source)]
         return None if None in counts else sum(filter(None, counts))
@@ -85,10 +103,9 @@ class ArticleStream(Stream):
         """Return the next articles of all blogs. Each blog costs a request, because articles are listed by blog."""
         page: list[SourceObject] = []
         for blog in _read_blogs(source):
-            path = f"blogs/{blog['id']}/articles.json"
             try:
                 rows = source.client.get_page(
-                    path, self.name, since_id=position, limit=PAGE_SIZE, **source.change_filter
+                    _get_path(blog), self.name, since_id=position, limit=PAGE_SIZE, **source.change_filter
                 )
             except ObjectGone:
                 continue
@@ -138,6 +155,10 @@ def _read_blogs(source: Source) -> Iterator[SourceObject]:
     for blog in source.client.iterate_pages("blogs.json", "blogs"):
         with refuse_malformed("blogs", blog):
             yield {"id": int(blog["id"]), "handle": str(blog["handle"])}
+
+
+def _get_path(blog: SourceObject) -> str:
+    return f"blogs/{blog['id']}/articles.json"
 
 
 def _get_image(row: SourceObject) -> SourceObject:

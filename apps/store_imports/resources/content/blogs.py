@@ -1,26 +1,30 @@
 """Import blogs. Their tags follow from the articles."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar
 
 from django.db.models import Model
 
 from apps.content.api.blogs import BlogSerializer
-from apps.content.domain.blogs import create_blog, update_blog
-from apps.content.models import Blog
+from apps.content.domain.blogs import create_blog, delete_blog, update_blog
+from apps.content.domain.themes import NotDeletable
+from apps.content.models import Article, Blog
+from apps.core.i18n.messages import define_text
 from apps.core.rest.resources.serializers import validate_body
 from apps.core.rest.versions import get_latest_version
 from apps.imports_exports.resources.cells import convert_api_errors
 from apps.store_imports.domain.comparison import KEEPS_HANDLE, KEEPS_TIME, Comparison
 from apps.store_imports.domain.source_client import SourceObject
-from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.handles import find_taken_handles
 from apps.store_imports.resources.moments import read_creation_time
 from apps.store_imports.resources.rest_objects import create_reader
 
 PAGE_SIZE = 100
 _FIELDS = ("title", "commentable", "template_suffix")
+_HAS_ARTICLES = define_text("store_imports.has_articles", "The blog has articles in this shop.")
 # Members that change with the articles.
 _IGNORED = ("tags", "updated_at")
 
@@ -30,6 +34,7 @@ class BlogStream(Stream):
     resource = "blog"
     model: ClassVar[type[Model]] = Blog
     path_prefix = "/blogs/"
+    id_list = IdList("blogs.json", "blogs")
     comparison = Comparison(
         read=create_reader(BlogSerializer),
         not_compared={
@@ -38,6 +43,12 @@ class BlogStream(Stream):
         },
         limits={"handle": KEEPS_HANDLE, "created_at": KEEPS_TIME},
     )
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, Blog)
+        if Article.objects.filter(blog=target).exists():
+            raise NotDeletable(_HAS_ARTICLES)
+        delete_blog(target, actor=ACTOR, at=at)
 
     def count_objects(self, source: Source) -> int | None:
         return source.client.count("blogs/count.json")

@@ -7,6 +7,7 @@ number that is derived from the key. So the position of an interrupted import is
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import partial
 from operator import itemgetter
 from typing import Any, ClassVar
@@ -16,13 +17,13 @@ from django.db.models import Model, QuerySet
 from apps.content.api.themes import ThemeSerializer
 from apps.content.domain import assets, blob_store
 from apps.content.domain.assets import AssetRefused, StoredAsset
-from apps.content.domain.themes import create_empty_theme, rename_theme
+from apps.content.domain.themes import create_empty_theme, delete_theme, rename_theme
 from apps.content.models import Asset, FileContent, Theme
 from apps.core.i18n.messages import Message, as_message, define_message, define_text
 from apps.core.media.storage import StorageFailed
 from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed, sort_by_id
-from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.models import MappedId
 from apps.store_imports.resources.moments import read_creation_time
 from apps.store_imports.resources.rest_objects import create_reader
@@ -47,17 +48,25 @@ class ThemeStream(Stream):
     name = "themes"
     resource = "theme"
     model: ClassVar[type[Model]] = Theme
+    id_list = IdList("themes.json", "themes")
     comparison = Comparison(
         read=create_reader(ThemeSerializer),
         limits={"role": "themes are imported as drafts. Staff publish them"},
     )
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, Theme)
+        delete_theme(target, actor=ACTOR, at=at)
+
+    def get_part_ids(self, target: Model) -> Mapping[str, Collection[int]]:
+        return {ThemeFileStream.resource: list(Asset.objects.filter(theme_id=target.pk).values_list("pk", flat=True))}
 
     def get_own_objects(self) -> QuerySet[Any]:
         """Return the imported themes, because each shop has a theme of its own."""
         return Theme.objects.filter(pk__in=MappedId.objects.filter(resource=self.resource).values("target_id"))
 
     def count_objects(self, source: Source) -> int | None:
-        return None
+        return len(source.client.get_list("themes.json", "themes"))
 
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         """Return all themes after ``position``, because the list of themes has no pages."""
@@ -95,6 +104,28 @@ class ThemeFileStream(Stream):
     resource = "theme_file"
     model: ClassVar[type[Model]] = Asset
     comparison = Comparison(read=None, not_compared={"theme_id": "is part of the number of the file"})
+
+    def list_ids(self, source: Source, only: Sequence[int] = ()) -> Iterator[int]:
+        """Yield the ids of all files. The files of a deleted theme count, because they are deleted with the theme."""
+        remaining = {row["id"] for row in source.client.get_list("themes.json", "themes")}
+        for theme in source.ids.get_next_entries("theme", 0, _MAX_THEMES):
+            if theme.source_id in remaining:
+                source.keep_alive()
+                yield from (row["id"] for row in _read_files(source, theme.source_id, theme.target_id))
+            else:
+                first = _number_theme(theme.target_id) << KEY_BITS
+                files = MappedId.objects.filter(store_import_id=source.ids.import_id, resource=self.resource)
+                files = files.filter(source_id__range=(first, first + 2**KEY_BITS - 1))
+                yield from files.values_list("source_id", flat=True)
+
+    def find_changed_here(self, target_ids: Collection[int]) -> set[int]:
+        """Return the ids of files that someone else has changed. The audit log names their theme only."""
+        rows = Asset.objects.filter(pk__in=target_ids).exclude(actor=ACTOR)
+        return set(rows.values_list("pk", flat=True))
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, Asset)
+        assets.delete_asset(target.theme, target.key, actor=ACTOR, at=at)
 
     def get_own_objects(self) -> QuerySet[Any]:
         """Return the files of imported themes."""
