@@ -23,7 +23,7 @@ from apps.orders.models import Order
 from apps.store_imports.domain import runner
 from apps.store_imports.domain.following import Following, PassResult
 from apps.store_imports.domain.source_client import SourceClient
-from apps.store_imports.models import ImportProblem, StoreImport
+from apps.store_imports.models import ImportProblem, StoreImport, StreamState
 from tests.store_imports.conftest import StoreImporter
 from tests.store_imports.faulty_proxy import HELD, OK, FaultyProxy
 from tests.store_imports.old_store import describe_store, fill_store, post
@@ -165,6 +165,26 @@ def test_the_final_pass_brings_everything_and_ends_the_import(importer: StoreImp
     with pytest.raises(CommandError, match="ended on"):
         importer.run()
     importer.run("--reopen")
+
+
+def test_the_final_pass_is_not_behind_by_the_age_of_an_interrupted_pass(importer: StoreImporter) -> None:
+    post(importer.source, "pages", "page", {"title": "Terms"})
+    states: list[StreamState] = []
+    client = SourceClient(importer.url, importer.source.token, "shopify", get_latest_version())
+    with follow(importer) as passes:
+        next(passes)
+    with shop_scope(importer.shop):
+        store_import = StoreImport.objects.get()
+        stops = Following(
+            store_import=store_import, client=client, is_stopped=lambda: bool(states), on_progress=states.append
+        )
+        assert [result.is_complete for result in stops.follow(interval=0)] == [False]
+        yesterday = timezone.now() - timedelta(days=1)
+        StoreImport.objects.update(pass_started_at=yesterday)
+
+        assert next(Following(store_import=store_import, client=client).finish()).is_complete
+
+        assert StoreImport.objects.filter(complete_since__gt=yesterday + timedelta(hours=23)).exists()
 
 
 def test_the_final_pass_finds_holds_and_removed_stock(importer: StoreImporter) -> None:

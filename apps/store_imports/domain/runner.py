@@ -190,9 +190,9 @@ def _start_pass(store_import: StoreImport, claim: ImportClaim, client: SourceCli
         since = store_import.complete_since if options.only_changes else None
         store_import.changed_since = since - OVERLAP if since else None
         store_import.state, store_import.finished_at = StoreImport.State.RUNNING, None
+    if begins or (is_over_changes and options.restarts):
         store_import.pass_started_at = client.clock.now()
         store_import.save(update_fields=["state", "finished_at", "pass_started_at", "changed_since"])
-    if begins or (is_over_changes and options.restarts):
         states.delete()
         if store_import.changed_since is None:
             names = [stream.name for stream in select_streams(options.selected)]
