@@ -71,11 +71,11 @@ class _WaitingChanges:
     def __call__(self) -> None:
         self.changes = []
 
-    def take(self, keys: Collection[RowKey], taken: dict[RowKey, list[RowChange]]) -> None:
+    def take(self, keys: Collection[RowKey], changes: dict[RowKey, list[RowChange]]) -> None:
         for change in self.changes:
             for key in change.subjects.intersection(keys):
                 change.subjects.remove(key)
-                taken.setdefault(key, []).append(change)
+                changes.setdefault(key, []).append(change)
         self.changes = [change for change in self.changes if change.subjects]
 
 
@@ -86,10 +86,10 @@ def remember_stored_values(row: models.Model, names: Iterable[str], values: Iter
 
 def remember_refreshed_values(row: models.Model, names: Collection[str] | None) -> None:
     """Remember the current values of columns that were just refreshed. None means all loaded columns."""
-    loaded, stored = row.__dict__, _get_stored_values(row)
+    loaded, old_values = row.__dict__, _get_stored_values(row)
     for column in row._meta.concrete_fields:
         if column.attname in loaded and (names is None or column.name in names or column.attname in names):
-            stored[column.attname] = loaded[column.attname]
+            old_values[column.attname] = loaded[column.attname]
 
 
 def is_stored_before(row: models.Model) -> bool:
@@ -113,8 +113,8 @@ def _build_saved(rows: Sequence[models.Model], names: Collection[str] | None) ->
     changes = list[RowChange]()
     columns: list[models.Field[Any, Any]] | None = None
     for row in rows:
-        stored = _get_stored_values(row)
-        if not stored:
+        old_values = _get_stored_values(row)
+        if not old_values:
             continue
         if columns is None:
             columns = [
@@ -126,15 +126,15 @@ def _build_saved(rows: Sequence[models.Model], names: Collection[str] | None) ->
         change: RowChange | None = None
         for column in columns:
             name = column.attname
-            if name not in loaded or name not in stored:
+            if name not in loaded or name not in old_values:
                 continue
-            before, after = stored[name], loaded[name]
+            before, after = old_values[name], loaded[name]
             if before is not after and _differs(column, before, after):
                 if change is None:
                     change = RowChange(Action.CHANGED, row, row.pk, subjects={get_key(row), *get_owner_keys(row)})
                     changes.append(change)
                 change.before[name], change.after[name] = before, after
-                stored[name] = after
+                old_values[name] = after
     return changes
 
 
@@ -194,16 +194,16 @@ def note_deleted(changes: list[RowChange]) -> None:
 
 def take_row_changes(keys: Collection[RowKey]) -> dict[RowKey, list[RowChange]]:
     """Return the collected changes of rows and their parts. Each subject receives each change once."""
-    taken: dict[RowKey, list[RowChange]] = {}
+    changes: dict[RowKey, list[RowChange]] = {}
     emptied = set[int]()
     for waiting in _get_waiting():
         if waiting.changes:
-            waiting.take(keys, taken)
+            waiting.take(keys, changes)
             if not waiting.changes:
                 emptied.add(id(waiting))
     if emptied:
         connection.run_on_commit = [entry for entry in connection.run_on_commit if id(entry[1]) not in emptied]
-    return taken
+    return changes
 
 
 def discard_row_changes() -> None:
@@ -279,10 +279,10 @@ def _describe(model: type[models.Model]) -> _Model:
 
 def _get_stored_values(row: models.Model) -> dict[str, object]:
     state = row._state.__dict__
-    stored = state.get(_STORED)
-    if type(stored) is not dict:
-        stored = state[_STORED] = dict(zip(*stored, strict=False)) if stored else {}
-    return stored
+    values = state.get(_STORED)
+    if type(values) is not dict:
+        values = state[_STORED] = dict(zip(*values, strict=False)) if values else {}
+    return values
 
 
 def _differs(column: "models.Field[Any, Any]", before: object, after: object) -> bool:

@@ -37,14 +37,14 @@ def get_columns(draft: DraftOrder, attrs: ReadOnlyAttrs, *, locked: bool) -> Att
     columns, errors = clean_order_values({name: attrs[name] for name in _ORDER_COLUMNS if name in attrs})
     for name in ("billing_address", "shipping_address"):
         if columns.get(name):
-            columns[name], found = apply_address_changes(getattr(draft, name), columns[name])
-            errors |= _prefix(name, found)
+            columns[name], part_errors = apply_address_changes(getattr(draft, name), columns[name])
+            errors |= _prefix(name, part_errors)
     if columns.get("note_attributes", ()) is None:
         columns["note_attributes"] = []
     if attrs.get("tax_exempt") is not None:
         columns["tax_exempt"] = attrs["tax_exempt"]
-    priced, found = _clean_priced_columns(draft, attrs)
-    if errors := errors | found:
+    priced, part_errors = _clean_priced_columns(draft, attrs)
+    if errors := errors | part_errors:
         raise DraftOrderRefused(errors)
     columns |= priced
     if "customer_id" in attrs or attrs.get("use_customer_default_address"):
@@ -57,19 +57,19 @@ def _clean_priced_columns(draft: DraftOrder, attrs: ReadOnlyAttrs) -> tuple[Attr
     columns: Attrs = {}
     errors: Errors = {}
     if "applied_discount" in attrs:
-        discount, found = clean_discount(attrs["applied_discount"], draft.currency)
+        discount, part_errors = clean_discount(attrs["applied_discount"], draft.currency)
         columns["applied_discount"] = _keep_calculated(discount, draft.applied_discount, "amount")
-        errors |= _prefix("applied_discount", found)
+        errors |= _prefix("applied_discount", part_errors)
     if "shipping_line" in attrs:
-        shipping, found = _clean_shipping(attrs["shipping_line"], draft.currency)
+        shipping, part_errors = _clean_shipping(attrs["shipping_line"], draft.currency)
         columns["shipping_line"] = _keep_calculated(shipping, draft.shipping_line, "tax_lines", "discount_allocations")
-        errors |= _prefix("shipping_line", found)
+        errors |= _prefix("shipping_line", part_errors)
     if attrs.get("discount_codes") is not None:
         columns["discount_codes"] = list(get_unique_codes(attrs["discount_codes"]).values())
     if attrs.get("presentment_currency"):
-        currencies, found = _clean_currency(draft, attrs["presentment_currency"])
+        currencies, part_errors = _clean_currency(draft, attrs["presentment_currency"])
         columns |= currencies
-        errors |= found
+        errors |= part_errors
     return columns, errors
 
 
@@ -85,22 +85,22 @@ def _get_customer_columns(draft: DraftOrder, attrs: ReadOnlyAttrs, columns: Read
         raise DraftOrderRefused(INVALID, field="customer.id")
     if customer is not None and customer.pk != draft.customer_id:
         raise_if_being_erased(customer)
-    found: Attrs = {"customer_id": customer.pk if customer else None}
+    new_columns: Attrs = {"customer_id": customer.pk if customer else None}
     if customer is not None and not (columns.get("email") or draft.email):
-        found["email"] = customer.email
+        new_columns["email"] = customer.email
     if customer is not None and attrs.get("use_customer_default_address"):
         snapshot = get_default_address(customer)
         for name in ("shipping_address", "billing_address"):
             if snapshot and not columns.get(name):
-                found[name] = snapshot
-    return found
+                new_columns[name] = snapshot
+    return new_columns
 
 
-def _keep_calculated(new: Attrs | None, stored: Attrs | None, *names: str) -> Attrs | None:
-    """Return the stored object if the new one differs only in the calculated members ``names``."""
-    if new is None or stored is None:
+def _keep_calculated(new: Attrs | None, current: Attrs | None, *names: str) -> Attrs | None:
+    """Return the current object if the new one differs only in the calculated members ``names``."""
+    if new is None or current is None:
         return new
-    return stored if new == {**stored, **{name: new[name] for name in names}} else new
+    return current if new == {**current, **{name: new[name] for name in names}} else new
 
 
 def get_default_address(customer: Customer) -> Attrs | None:
@@ -197,9 +197,9 @@ def build_draft_lines(
         for name in ("position", *LINE_COLUMNS):
             setattr(line, name, getattr(items[index], name))
         if "applied_discount" in row:
-            discount, found = clean_discount(row["applied_discount"], draft.currency)
+            discount, part_errors = clean_discount(row["applied_discount"], draft.currency)
             line.applied_discount = _keep_calculated(discount, line.applied_discount, "amount")
-            errors |= _prefix(f"line_items.{index}.applied_discount", found)
+            errors |= _prefix(f"line_items.{index}.applied_discount", part_errors)
         lines.append(line)
     if errors:
         raise DraftOrderRefused(errors)
@@ -230,11 +230,11 @@ def _get_line_values(row: ReadOnlyAttrs, line: DraftOrderLine | None) -> Attrs:
     A custom item requires shipping only if the row says so, as existing clients expect.
     """
     variant_id = row.get("variant_id", line.variant_id if line else None)
-    kept: Attrs = {} if variant_id else {"requires_shipping": False}
+    current: Attrs = {} if variant_id else {"requires_shipping": False}
     if line is not None and line.variant_id == variant_id:
-        kept = {name: getattr(line, name) for name in LINE_COLUMNS}
+        current = {name: getattr(line, name) for name in LINE_COLUMNS}
     names = ["price", "quantity", "properties", *(() if variant_id else _CUSTOM_COLUMNS)]
-    given = {name: row[name] for name in names if row.get(name) is not None}
-    if "title" in given:
-        kept.pop("name", None)
-    return {**kept, **given, **row.get("columns", {}), "variant_id": variant_id}
+    changed = {name: row[name] for name in names if row.get(name) is not None}
+    if "title" in changed:
+        current.pop("name", None)
+    return {**current, **changed, **row.get("columns", {}), "variant_id": variant_id}

@@ -60,11 +60,11 @@ def get_presentment_lines(
     convert = order.to_presentment
     nets = {id(line): convert(line.gross_price) - convert(line.discount) for line in lines}
     if order.is_multi_currency and (largest := max(lines, key=lambda line: line.net_price, default=None)):
-        others = _sum(get_shipping_price(order, row) for row in shipping) + convert(order.total_tip_received)
-        others += _sum(convert(line.duty) for line in lines)
+        other_amounts = _sum(get_shipping_price(order, row) for row in shipping) + convert(order.total_tip_received)
+        other_amounts += _sum(convert(line.duty) for line in lines)
         if not order.taxes_included:
-            others += get_tax(order, lines, shipping)
-        difference = convert(order.total_price) - others - _sum(nets.values())
+            other_amounts += get_tax(order, lines, shipping)
+        difference = convert(order.total_price) - other_amounts - _sum(nets.values())
         if largest.net_price:
             nets[id(largest)] = max(nets[id(largest)] + difference, ZERO)
     return {id(line): PresentmentLine(order, line, nets[id(line)]) for line in lines}
@@ -111,8 +111,8 @@ def set_presentment_totals(
         return
     convert = order.to_presentment
     presentment_lines = get_presentment_lines(order, lines, shipping).values()
-    kept = [row for row in shipping if not row.is_removed]
-    shipping_left = [get_unrefunded_shipping(order, row) for row in kept]
+    shipped = [row for row in shipping if not row.is_removed]
+    shipping_left = [get_unrefunded_shipping(order, row) for row in shipped]
     duties_left = [] if is_void else [get_unrefunded_duty(order, line) for line in lines]
     line_discounts = _sum(convert(line.discount) for line in lines)
     totals = {
@@ -123,7 +123,7 @@ def set_presentment_totals(
         "total_duties": _sum(convert(line.duty) for line in lines),
         "current_subtotal_price": _sum(row.get_subtotal(row.line.current_quantity) for row in presentment_lines),
         "current_total_discounts": _sum(row.get_discount(row.line.current_quantity) for row in presentment_lines)
-        + _sum(convert(row.discount) for row in kept),
+        + _sum(convert(row.discount) for row in shipped),
         "current_total_tax": _sum(row.get_tax(row.line.current_quantity) for row in presentment_lines)
         + _sum(tax for _price, tax in [*shipping_left, *duties_left]),
         "current_total_duties": _sum(duty for duty, _tax in duties_left),

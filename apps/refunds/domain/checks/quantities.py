@@ -125,25 +125,26 @@ def _load_histories(lines: Sequence[int]) -> dict[int, _History]:
 def _get_possible_counts(history: _History, row: Mapping[str, Any], returned: int) -> Collection[int]:
     """Return the possible quantities of returned items that belong to canceled fulfillments."""
     steps, cancellations = history
-    ranges = [range(place.first, place.last + 1) for place in cancellations]
+    ranges = [range(part.first, part.last + 1) for part in cancellations]
     if prod(map(len, ranges)) > _MAX_COMBINATIONS:
         return range(returned + 1)
-    sent = sum(step.quantity for step in steps if not step.is_return) - sum(place.quantity for place in cancellations)
+    fulfilled = sum(step.quantity for step in steps if not step.is_return)
+    fulfilled -= sum(cancellation.quantity for cancellation in cancellations)
     # Orders can be created with fulfilled items.
-    sent_before = max(row["fulfilled_quantity"] - sent, 0)
-    return {_count_canceled_returns(history, places, sent_before) for places in product(*ranges)}
+    fulfilled_before = max(row["fulfilled_quantity"] - fulfilled, 0)
+    return {_count_canceled_returns(history, positions, fulfilled_before) for positions in product(*ranges)}
 
 
-def _count_canceled_returns(history: _History, places: Sequence[int], sent: int) -> int:
+def _count_canceled_returns(history: _History, positions: Sequence[int], fulfilled: int) -> int:
     """Return the returned quantity of canceled fulfillments. Other fulfillments with enough items have it first."""
     returned = came_back = 0
-    for place in range(len(history.steps) + 1):
-        for cancelled_at, cancellation in zip(places, history.cancellations, strict=True):
-            if cancelled_at == place:
-                sent -= cancellation.quantity
-                came_back += max(returned - came_back - sent, 0)
-        if place < len(history.steps):
-            step = history.steps[place]
+    for position in range(len(history.steps) + 1):
+        for cancelled_at, cancellation in zip(positions, history.cancellations, strict=True):
+            if cancelled_at == position:
+                fulfilled -= cancellation.quantity
+                came_back += max(returned - came_back - fulfilled, 0)
+        if position < len(history.steps):
+            step = history.steps[position]
             returned += step.quantity if step.is_return else 0
-            sent += 0 if step.is_return else step.quantity
+            fulfilled += 0 if step.is_return else step.quantity
     return came_back

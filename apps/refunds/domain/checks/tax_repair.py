@@ -29,9 +29,9 @@ RefundedPart = RefundLineItem | RefundShippingLine | RefundDuty
 def repair_taxes() -> Iterator[str]:
     """Fill in the missing taxes of all writable shops, each order in a separate transaction."""
     with all_shops_scope():
-        found = {(row.shop_id, row.order_id) for row in find_tax_differences() if row.is_missing}
-    shops = Shop.objects.in_bulk({shop_id for shop_id, _order_id in found})
-    for shop_id, order_id in sorted(found):
+        incomplete = {(row.shop_id, row.order_id) for row in find_tax_differences() if row.is_missing}
+    shops = Shop.objects.in_bulk({shop_id for shop_id, _order_id in incomplete})
+    for shop_id, order_id in sorted(incomplete):
         with shop_scope(shops[shop_id]):
             is_changed = _fill_order(order_id)
         if is_changed:
@@ -41,17 +41,17 @@ def repair_taxes() -> Iterator[str]:
 def fill_taxes(shop: Shop) -> list[int]:
     """Fill in the missing taxes of a writable shop. Return the ids of the changed orders."""
     with shop_scope(shop):
-        found = {row.order_id for row in find_tax_differences(shop) if row.is_missing}
-        return [order_id for order_id in sorted(found) if _fill_order(order_id)]
+        order_ids = {row.order_id for row in find_tax_differences(shop) if row.is_missing}
+        return [order_id for order_id in sorted(order_ids) if _fill_order(order_id)]
 
 
 @transaction.atomic
 def _fill_order(order_id: int) -> bool:
     """Fill in the taxes of one order. Return False if the order was deleted or another process was faster."""
-    found = Order.objects.filter(pk=order_id).first()
-    if found is None:
+    order = Order.objects.filter(pk=order_id).first()
+    if order is None:
         return False
-    order = lock_order(found)
+    order = lock_order(order)
     lines, shipping = get_line_items(order), get_shipping_lines(order)
     rows = _load_rows(order, lines, {row.pk: TaxShares.of_row(order, row.tax_lines) for row in shipping})
     filled = [part for row in rows for part in row.fill()]
@@ -80,31 +80,31 @@ class _TaxedRow:
 
     def fill(self) -> Iterator[RefundedPart]:
         """Split the taxes of parts without taxes by rate, as new refunds are split. Yield these parts."""
-        left = self.whole.subtract_lines(part.tax_lines for part in self.parts)
+        remaining = self.whole.subtract_lines(part.tax_lines for part in self.parts)
         before = ZERO, ZERO
         for part in self.parts:
             amounts = self._get_taxes(part)
             after = before[0] + amounts[0], before[1] + amounts[1]
             if not part.tax_lines and self.whole.taxes:
-                shares = self._split(left, part, before, after)
-                left -= shares
+                shares = self._split(remaining, part, before, after)
+                remaining -= shares
                 part.tax_lines = shares.build_tax_lines()
                 yield part
             before = after
 
     def _split(
-        self, left: TaxShares, part: RefundedPart, before: tuple[Decimal, Decimal], after: tuple[Decimal, Decimal]
+        self, remaining: TaxShares, part: RefundedPart, before: tuple[Decimal, Decimal], after: tuple[Decimal, Decimal]
     ) -> TaxShares:
         """Return the shares between two cumulative amounts, or shares of the rest if other refunds have taken them."""
         amounts = self._get_taxes(part)
         shares = self._get_first(after) - self._get_first(before)
         if self.is_from_end:
             shares = self._get_last(after) - self._get_last(before)
-        rest = left.take(*amounts)
-        if sum(shares.prices, ZERO) != amounts[0] or not _fits(shares.prices, left.prices):
+        rest = remaining.take(*amounts)
+        if sum(shares.prices, ZERO) != amounts[0] or not _fits(shares.prices, remaining.prices):
             shares = replace(shares, prices=rest.prices)
         # The duties of a line are converted together, so their presentment taxes are not cumulative.
-        is_wrong = sum(shares.converted, ZERO) != amounts[1] or not _fits(shares.converted, left.converted)
+        is_wrong = sum(shares.converted, ZERO) != amounts[1] or not _fits(shares.converted, remaining.converted)
         if is_wrong or isinstance(part, RefundDuty):
             shares = replace(shares, converted=rest.converted)
         return shares
@@ -114,8 +114,8 @@ class _TaxedRow:
         return self.whole.get_first(min(amounts[0], most[0]), min(amounts[1], most[1]))
 
     def _get_last(self, amounts: tuple[Decimal, Decimal]) -> TaxShares:
-        kept = sum(self.whole.prices, ZERO) - amounts[0], sum(self.whole.converted, ZERO) - amounts[1]
-        return self.whole - self.whole.get_first(max(kept[0], ZERO), max(kept[1], ZERO))
+        rest = sum(self.whole.prices, ZERO) - amounts[0], sum(self.whole.converted, ZERO) - amounts[1]
+        return self.whole - self.whole.get_first(max(rest[0], ZERO), max(rest[1], ZERO))
 
     def _get_taxes(self, part: RefundedPart) -> tuple[Decimal, Decimal]:
         """Return the tax of a part in both currencies. Earlier releases did not store the presentment amount."""
