@@ -19,6 +19,7 @@ from apps.core.rest.versions import get_latest_version
 from apps.core.tenancy.scope import shop_scope
 from apps.fulfillment.models import FulfillmentOrder
 from apps.inventory.models import InventoryLevel
+from apps.metafields.models import Metafield
 from apps.orders.models import Order
 from apps.store_imports.domain import runner
 from apps.store_imports.domain.following import Following, PassResult
@@ -26,7 +27,7 @@ from apps.store_imports.domain.source_client import SourceClient
 from apps.store_imports.models import ImportProblem, StoreImport, StreamState
 from tests.store_imports.conftest import StoreImporter
 from tests.store_imports.faulty_proxy import HELD, OK, FaultyProxy
-from tests.store_imports.old_store import describe_store, fill_store, post
+from tests.store_imports.old_store import add_metafield, describe_store, fill_store, post
 from tests.store_imports.test_orders import create_order, create_product
 from tests.support.api_client import ApiClient
 from tests.support.factories.catalog import ATTACHMENT
@@ -214,6 +215,27 @@ def test_the_final_pass_finds_holds_and_removed_stock(importer: StoreImporter) -
     with shop_scope(importer.shop):
         assert FulfillmentOrder.objects.get().status == "on_hold"
         assert dict(InventoryLevel.objects.values_list("location__name", "available"))["Depot"] == 0
+
+
+def test_a_final_pass_without_metafields_reads_those_of_changed_objects(
+    importer: StoreImporter, proxy: FaultyProxy
+) -> None:
+    unchanged, changed = (create_product(importer.source, title=title) for title in ("Mug", "Table"))
+    importer.run()
+    with shop_scope(importer.source.installation.shop):
+        Product.objects.filter(pk=unchanged["id"]).update(updated_at=timezone.now() - timedelta(days=1))
+    add_metafield(importer.source, f"products/{changed['id']}", "single_line_text_field", "Wash")
+    assert importer.source.put(f"products/{changed['id']}.json", {"product": {"title": "Stool"}}).status_code == 200
+    with pytest.raises(CommandError, match="--skip-metafields needs --final"):
+        importer.run("--skip-metafields")
+    proxy.paths.clear()
+
+    importer.run("--final", "--skip-metafields")
+
+    owners = {match[1] for path in proxy.paths if (match := re.search(r"products/(\d+)/metafields\.json", path))}
+    assert owners == {str(changed["id"])}
+    with shop_scope(importer.shop):
+        assert Metafield.objects.get().value == "Wash"
 
 
 def test_following_survives_a_kill_and_ends_cleanly_on_a_signal(

@@ -80,14 +80,17 @@ class Following:
                 number += result.is_complete
                 self._wait(interval, claim)
 
-    def finish(self) -> Generator[PassResult]:
+    def finish(self, *, skips_metafields: bool = False) -> Generator[PassResult]:
         """Import the last changes and deletions, and then the changes since, and end the import.
 
+        ``skips_metafields`` only reads the metafields of changed objects, because each object takes a request.
         Yield the results of both passes. The second is short, and its time is how long the shop was behind the store.
         """
         with claim_import(self.store_import) as claim:
             client = replace(self.client, sleep=claim.sleep)
-            options = PassOptions(only_changes=True, retries=True, is_thorough=True, restarts=True)
+            options = PassOptions(
+                only_changes=True, retries=True, is_thorough=True, skips_metafields=skips_metafields, restarts=True
+            )
             first = self._run_pass(client, claim, options)
             if first.is_complete:
                 self._delete_missing(first, client, claim, always=True)

@@ -47,7 +47,7 @@ class PassOptions:
     Attributes:
         only_changes: Read what has changed since the last complete pass. The first pass always reads everything.
         retries: Read the objects again that were not imported, or not completely.
-        is_thorough, with_variant_metafields: See ``Source``.
+        is_thorough, skips_metafields, with_variant_metafields: See ``Source``.
         restarts: Start an interrupted pass over the changes from the beginning.
         selected: The names of the streams to read, by default all.
     """
@@ -55,6 +55,7 @@ class PassOptions:
     only_changes: bool = False
     retries: bool = False
     is_thorough: bool = False
+    skips_metafields: bool = False
     restarts: bool = False
     selected: Collection[str] = ()
     with_variant_metafields: bool = False
@@ -147,6 +148,7 @@ def run_pass(
         claim.extend,
         changed_since=since,
         is_thorough=options.is_thorough,
+        skips_metafields=options.skips_metafields,
         with_variant_metafields=options.with_variant_metafields,
     )
     create_states(store_import, selected, source)

@@ -65,7 +65,7 @@ class Source:
     ``keep_alive`` extends the lease during long work. ``at`` is the time at which objects are written. If
     ``changed_since`` is given, only objects that have changed since then must be read. If ``only_ids`` are given, only
     these objects. If ``is_thorough``, changes that do not show in the time of change of a listed object must be read as
-    well.
+    well, except metafields if ``skips_metafields``.
     ``with_variant_metafields`` also reads the metafields of variants and of product images.
     ``open_lists`` has the lists that streams are reading.
     """
@@ -78,8 +78,14 @@ class Source:
     changed_since: datetime | None = None
     only_ids: Sequence[int] = ()
     is_thorough: bool = False
+    skips_metafields: bool = False
     with_variant_metafields: bool = False
     open_lists: dict[str, Iterator[Sequence[SourceObject]]] = field(default_factory=dict)
+
+    @property
+    def reads_all_metafields(self) -> bool:
+        """Whether the metafields of all owners must be read. A store does not list changed metafields."""
+        return self.changed_since is None or (self.is_thorough and not self.skips_metafields)
 
     @property
     def change_filter(self) -> dict[str, str]:

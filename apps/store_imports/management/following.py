@@ -27,7 +27,11 @@ def follow_and_print(
         raise CommandError("--interval must not be negative.")
     with _catch_signals() as is_stopped:
         following = Following(store_import=store_import, client=client, is_stopped=is_stopped, on_progress=on_progress)
-        results = following.finish() if options["final"] else following.follow(interval=options["interval"])
+        results = (
+            following.finish(skips_metafields=options["skip_metafields"])
+            if options["final"]
+            else following.follow(interval=options["interval"])
+        )
         last = PassResult()
         with closing(results):
             for last in results:

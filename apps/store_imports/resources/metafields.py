@@ -56,12 +56,12 @@ class MetafieldStream(Stream):
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         """Return the next owners with their metafields.
 
-        A store does not list changed metafields. Unless the pass is thorough, those of changed owners are read.
+        Unless the metafields of all owners must be read, those of changed owners are read.
         """
         ids: Sequence[int]
         if source.only_ids:
             ids = [pk for pk in source.only_ids if pk > position][:PAGE_SIZE]
-        elif source.changed_since is None or source.is_thorough:
+        elif source.reads_all_metafields:
             ids = [row.source_id for row in source.ids.get_next_entries(self.owner.resource, position, PAGE_SIZE)]
         else:
             ids = self._find_changed_owners(source, position)
@@ -173,12 +173,9 @@ class ShopMetafieldStream(MetafieldStream):
 
     def read_page(self, source: Source, position: int) -> Sequence[SourceObject]:
         number = int(source.shop["id"])
-        is_skipped = source.changed_since is not None and not source.is_thorough
-        return (
-            []
-            if is_skipped or position >= number
-            else [{"id": number, "metafields": _read_metafields(source, "metafields.json")}]
-        )
+        if position >= number or not source.reads_all_metafields:
+            return []
+        return [{"id": number, "metafields": _read_metafields(source, "metafields.json")}]
 
     def get_targets(self, source: Source, objects: Sequence[SourceObject]) -> Mapping[int, int]:
         return {row["id"]: get_current_shop().pk for row in objects}

@@ -65,6 +65,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--report", help="the file for the findings of --verify, as lines of JSON, or as CSV (.csv)"
         )
+        parser.add_argument(
+            "--skip-metafields",
+            action="store_true",
+            help="with --final: only read the metafields of changed objects, because each object takes a request",
+        )
         parser.add_argument("--reopen", action="store_true", help="import again after --final")
         parser.add_argument(
             "--with-variant-metafields",
@@ -77,6 +82,8 @@ class Command(BaseCommand):
         shop = get_target_shop(options["shop"])
         if options["only"] and (options["follow"] or options["final"] or options["verify"]):
             raise CommandError("--only can't be combined with --follow, --final or --verify.")
+        if options["skip_metafields"] and not options["final"]:
+            raise CommandError("--skip-metafields needs --final.")
         token = _get_token(options)
         try:
             url, token = normalize_source_url(options["url"]), normalize_token(token)
