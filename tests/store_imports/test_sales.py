@@ -31,6 +31,7 @@ from tests.store_imports.conftest import StoreImporter
 from tests.store_imports.faulty_proxy import FaultyProxy
 from tests.store_imports.old_sales import RULE, add_codes, describe_sales, fill_sales
 from tests.store_imports.old_store import post
+from tests.store_imports.test_following import follow
 from tests.store_imports.test_import_store import OWN_TABLES, get_counts
 from tests.support.api_client import ApiClient
 from tests.support.databases.snapshots import assert_database_unchanged
@@ -137,6 +138,19 @@ def test_later_changes_of_sales_are_imported(importer: StoreImporter) -> None:
         linked = DraftOrder.objects.get(note="Sent")
         order = MappedId.objects.get(resource="order", source_id=order_id)
         assert (linked.status, linked.order_id) == ("completed", order.target_id)
+
+
+def test_a_code_deleted_in_the_store_is_deleted_here(importer: StoreImporter) -> None:
+    rule = post(importer.source, "price_rules", "price_rule", {**RULE, "title": "Summer"})
+    path = f"price_rules/{rule['id']}/discount_codes"
+    codes = [post(importer.source, path, "discount_code", {"code": code}) for code in ("ONE", "TWO", "THREE")]
+    with follow(importer) as passes:
+        next(passes)
+        assert importer.source.delete(f"{path}/{codes[1]['id']}.json").status_code in {200, 204}
+
+        assert next(passes).deleted == 1
+
+        assert set(DiscountCode.objects.values_list("code", flat=True)) == {"ONE", "THREE"}
 
 
 def test_an_interrupted_import_of_codes_creates_each_code_once(

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -16,13 +17,14 @@ from apps.core.rest.resources.serializers import validate_body
 from apps.core.rest.versions import get_latest_version
 from apps.discounts.api.discount_codes import DiscountCodeSerializer
 from apps.discounts.api.price_rules import PriceRuleSerializer
-from apps.discounts.domain.codes import NewCode, create_codes, set_earlier_uses, update_code
+from apps.discounts.domain.codes import NewCode, create_codes, delete_code, set_earlier_uses, update_code
 from apps.discounts.domain.price_rules import ITEM_LISTS, create_price_rule, delete_price_rule, update_price_rule
 from apps.discounts.models import DiscountCode, PriceRule
 from apps.imports_exports.resources.cells import convert_api_errors
 from apps.store_imports.domain.comparison import CREATED_NOW, Comparison
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
+from apps.store_imports.models import MappedId
 from apps.store_imports.resources.optional_lists import OptionalStream
 from apps.store_imports.resources.rest_objects import create_reader
 
@@ -135,6 +137,18 @@ class DiscountCodeStream(Stream):
     )
     is_ascending = False
 
+    def list_ids(self, source: Source, only: Sequence[int] = ()) -> Iterator[int]:
+        for rule in _iterate_rules(source, 0):
+            source.keep_alive()
+            with suppress(ObjectGone):
+                yield from (
+                    row["id"] for row in source.client.iterate_pages(_get_codes_path(rule), self.name, fields="id")
+                )
+
+    def delete_target(self, target: Model, *, at: datetime) -> None:
+        assert isinstance(target, DiscountCode)
+        delete_code(target, actor=ACTOR, at=at)
+
     def count_objects(self, source: Source) -> int | None:
         return source.client.count("discount_codes/count.json")
 
@@ -184,16 +198,21 @@ class DiscountCodeStream(Stream):
 
 def _read_codes(source: Source, position: int) -> Iterator[Sequence[SourceObject]]:
     """Yield the codes of all imported rules after a position, in pages of one rule each."""
+    for rule in _iterate_rules(source, position):
+        rows = source.client.iterate_pages(_get_codes_path(rule), DiscountCodeStream.name, **source.change_filter)
+        with suppress(ObjectGone):
+            while page := [_parse_code(row, rule.source_id) for row in islice(rows, CODES_PAGE_SIZE)]:
+                yield page
+
+
+def _iterate_rules(source: Source, position: int) -> Iterator[MappedId]:
     while entries := source.ids.get_next_entries("price_rule", position, PAGE_SIZE):
-        for entry in entries:
-            path = f"price_rules/{entry.source_id}/discount_codes.json"
-            rows = source.client.iterate_pages(path, "discount_codes", **source.change_filter)
-            try:
-                while page := [_parse_code(row, entry.source_id) for row in islice(rows, CODES_PAGE_SIZE)]:
-                    yield page
-            except ObjectGone:
-                continue
+        yield from entries
         position = entries[-1].source_id
+
+
+def _get_codes_path(rule: MappedId) -> str:
+    return f"price_rules/{rule.source_id}/discount_codes.json"
 
 
 def _parse_code(row: SourceObject, rule_id: int) -> SourceObject:
