@@ -2,11 +2,14 @@
 
 from collections import Counter
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from django.core.management import CommandError
 from django.db.models import F
 
+from apps.catalog.models import Product
+from apps.content.models import Page
 from apps.core.jobs import consistency_checks
 from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Customer
@@ -20,6 +23,7 @@ from apps.refunds.models import Refund, RefundLineItem
 from apps.store_imports.models import MappedId
 from tests.store_imports.conftest import StoreImporter
 from tests.store_imports.old_sales import fill_sales
+from tests.store_imports.old_store import post
 from tests.store_imports.test_orders import CHECKS, create_order, create_product, fulfill, send
 from tests.store_imports.test_verification import read_report
 from tests.support.api_client import ApiClient
@@ -181,3 +185,29 @@ def test_items_of_products_imported_after_their_order_refer_to_them(importer: St
         assert [row for row in map(str, consistency_checks.find_differences(CHECKS)) if of_shop in row] == []
     again = importer.run("--only", "orders")
     assert "0 new, 0 changed, 1 unchanged" in again
+
+
+def test_imported_objects_keep_their_time_of_creation(importer: StoreImporter, tmp_path: Path) -> None:
+    source, moment = importer.source, datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
+    product = post(source, "products", "product", {"title": "Mug"})
+    post(source, "pages", "page", {"title": "Terms"})
+    fill_sales(source)
+    models = (Product, Page, PriceRule, GiftCard, DraftOrder)
+    with shop_scope(source.installation.shop):
+        for model in models:
+            assert model.objects.update(created_at=moment)
+
+    importer.run()
+
+    with shop_scope(importer.shop):
+        for model in models:
+            assert set(model.objects.values_list("created_at", flat=True)) == {moment}
+        own = Product.objects.get(title="Mug")
+        Product.objects.update(created_at=moment + timedelta(days=1))
+    assert verify(importer, tmp_path / "report.jsonl") == set()
+    with shop_scope(source.installation.shop):
+        Product.objects.filter(pk=product["id"]).update(title="Cup", created_at=moment + timedelta(days=2))
+    importer.run()
+    with shop_scope(importer.shop):
+        own.refresh_from_db()
+        assert (own.title, own.created_at) == ("Cup", moment + timedelta(days=1))

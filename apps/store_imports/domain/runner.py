@@ -24,6 +24,7 @@ from apps.core.events.recording import record_for_audit_log_only
 from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.domain.errors import CurrencyDiffers, StoreImportBusy, StoreImportEnded
 from apps.store_imports.domain.id_map import IdMap, NewId
+from apps.store_imports.domain.moments import set_creation_times
 from apps.store_imports.domain.path_redirects import redirect_source_paths
 from apps.store_imports.domain.progress import add_seconds, create_states
 from apps.store_imports.domain.selection import select_streams
@@ -245,6 +246,8 @@ def _import_page(  # noqa: PLR0917 - the parts of a run
         source = replace(source, at=timezone.now())
         with record_for_audit_log_only():
             results = stream.write_objects(source, pending, files) if pending else []
+            if stream.sets_creation_time:
+                set_creation_times(stream.model, pending, results, at=source.at)
             results = redirect_source_paths(source, stream, pending, results)
         _save_results(store_import, stream, source, dict(zip(ids, results, strict=True)), digests)
         counts = Counter(result.outcome for result in results)

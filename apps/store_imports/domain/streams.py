@@ -140,6 +140,7 @@ class Stream(ABC):
         comparison: How objects are compared with those of the store. Each registered stream must declare it.
         is_ascending: False if the objects of a page can have lower ids than those of the pages before.
         restores_deleted: False if the import does not create objects again that were deleted in this shop.
+        sets_creation_time: True if new objects get the time of creation in the store after they were written.
         path_prefix: The path of an object in the online store without its handle, or "" if it has no page.
     """
 
@@ -150,6 +151,7 @@ class Stream(ABC):
     comparison: ClassVar[Comparison | None] = None
     is_ascending: ClassVar[bool] = True
     restores_deleted: ClassVar[bool] = True
+    sets_creation_time: ClassVar[bool] = False
     path_prefix: ClassVar[str] = ""
 
     @abstractmethod

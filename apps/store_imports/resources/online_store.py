@@ -15,7 +15,7 @@ from apps.content.models import Page, Redirect
 from apps.core.i18n.messages import Message, define_message
 from apps.imports_exports.domain.resources import get_importers
 from apps.imports_exports.domain.rows import ImportRow, RowResult
-from apps.store_imports.domain.comparison import CREATED_NOW, KEEPS_HANDLE, Comparison
+from apps.store_imports.domain.comparison import KEEPS_HANDLE, KEEPS_TIME, Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream
 from apps.store_imports.resources.file_rows import OUTCOMES, import_file_rows
@@ -91,11 +91,12 @@ class PageStream(_FileRowStream):
     resource = "page"
     path_prefix = "/pages/"
     model: ClassVar[type[Model]] = Page
+    sets_creation_time = True
     id_list = IdList("pages.json", "pages")
     comparison = Comparison(
         read=create_reader(PageSerializer),
-        not_compared={"created_at": CREATED_NOW, "shop_id": "each shop has its own ID"},
-        limits={"handle": KEEPS_HANDLE},
+        not_compared={"shop_id": "each shop has its own ID"},
+        limits={"handle": KEEPS_HANDLE, "created_at": KEEPS_TIME},
     )
 
     def build_body(self, row: SourceObject, handle: str | None) -> SourceObject:

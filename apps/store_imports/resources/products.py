@@ -68,6 +68,7 @@ class ProductStream(Stream):
     model: ClassVar[type[Model]] = Product
     id_list = IdList("products.json", PRODUCTS)
     comparison = COMPARISON
+    sets_creation_time = True
 
     def count_objects(self, source: Source) -> int | None:
         return source.client.count("products/count.json", **source.change_filter)

@@ -21,6 +21,7 @@ from apps.core.rest.versions import get_latest_version
 from apps.imports_exports.resources.cells import convert_api_errors
 from apps.store_imports.domain.comparison import CREATED_NOW, KEEPS_HANDLE, KEEPS_TIME, OWN_ADDRESS, Comparison
 from apps.store_imports.domain.id_map import NewId
+from apps.store_imports.domain.moments import read_creation_time
 from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import (
     ACTOR,
@@ -34,7 +35,6 @@ from apps.store_imports.domain.streams import (
 )
 from apps.store_imports.resources.collections import NO_IMAGE
 from apps.store_imports.resources.handles import HANDLE_TAKEN
-from apps.store_imports.resources.moments import read_creation_time
 from apps.store_imports.resources.rest_objects import create_reader
 
 # An article can be half a megabyte.

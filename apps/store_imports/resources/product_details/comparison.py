@@ -8,7 +8,7 @@ from django.conf import settings
 from apps.catalog.api.serializers import ProductSerializer
 from apps.inventory.api.items import InventoryItemSerializer
 from apps.inventory.models import InventoryLevel
-from apps.store_imports.domain.comparison import CREATED_NOW, KEEPS_HANDLE, OWN_ADDRESS, Comparison
+from apps.store_imports.domain.comparison import CREATED_NOW, KEEPS_HANDLE, KEEPS_TIME, OWN_ADDRESS, Comparison
 from apps.store_imports.domain.source_client import SourceObject
 from apps.store_imports.domain.streams import Source
 from apps.store_imports.resources.rest_objects import create_reader, read_objects
@@ -27,14 +27,16 @@ COMPARISON = Comparison(
         "images.variant_ids": "variant",
     },
     not_compared={
-        "*.created_at": CREATED_NOW,
+        **dict.fromkeys(
+            ("variants.created_at", "variants.inventory_item.created_at", "images.created_at"), CREATED_NOW
+        ),
         "*.src": OWN_ADDRESS,
         "image": "is the first of the images, which are compared",
         "variants.presentment_prices": "follow from the currencies in the settings of the shop",
         "variants.inventory_quantity": "is the sum of the inventory levels, which are compared",
         "variants.old_inventory_quantity": "is the sum of the inventory levels, which are compared",
     },
-    limits={"handle": KEEPS_HANDLE},
+    limits={"handle": KEEPS_HANDLE, "created_at": KEEPS_TIME},
     unordered=("images.variant_ids", "variants.levels"),
 )
 

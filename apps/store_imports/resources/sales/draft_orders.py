@@ -33,11 +33,11 @@ from apps.draft_orders.domain.restored import mark_completed, mark_invoice_sent
 from apps.draft_orders.models import DraftOrder, DraftOrderLine
 from apps.imports_exports.resources.cells import convert_api_errors
 from apps.orders.models import Order
-from apps.store_imports.domain.comparison import CREATED_NOW, Comparison
+from apps.store_imports.domain.comparison import Comparison
+from apps.store_imports.domain.moments import parse_source_moment
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, write_in_savepoint
 from apps.store_imports.resources.customers import ERASED, ERASED_REASON
-from apps.store_imports.resources.moments import parse_source_moment
 from apps.store_imports.resources.optional_lists import OptionalStream
 from apps.store_imports.resources.rest_objects import create_reader
 
@@ -84,7 +84,6 @@ _COMPARISON = Comparison(
         "line_items.product_id": "product",
     },
     not_compared={
-        "created_at": CREATED_NOW,
         "name": "draft orders get new names",
         "invoice_url": "each shop has its own links",
         "api_client_id": "the apps of the store have other IDs",
@@ -122,6 +121,7 @@ class DraftOrderStream(OptionalStream):
     resource = "draft_order"
     model: ClassVar[type[Model]] = DraftOrder
     path = "draft_orders.json"
+    sets_creation_time = True
     id_list = IdList("draft_orders.json", "draft_orders", statuses=_STATUSES)
     comparison = _COMPARISON
 

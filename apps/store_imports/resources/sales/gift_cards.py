@@ -26,7 +26,7 @@ from apps.gift_cards.domain.restored_balances import restore_card_without_code, 
 from apps.gift_cards.models import GiftCard
 from apps.imports_exports.resources.cells import convert_api_errors
 from apps.orders.api.fields import AmountField, blank_as_null_text
-from apps.store_imports.domain.comparison import CREATED_NOW, Comparison
+from apps.store_imports.domain.comparison import Comparison
 from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, ObjectResult, Outcome, Source, write_in_savepoint
 from apps.store_imports.resources.optional_lists import OptionalStream
@@ -57,12 +57,12 @@ class GiftCardStream(OptionalStream):
     resource = "gift_card"
     model: ClassVar[type[Model]] = GiftCard
     path = "gift_cards.json"
+    sets_creation_time = True
     can_be_forbidden = True
     comparison = Comparison(
         read=create_reader(GiftCardSerializer),
         ids={"customer_id": "customer"},
         not_compared={
-            "created_at": CREATED_NOW,
             "api_client_id": "the apps of the store have other IDs",
             "user_id": "the staff of the store have other IDs",
             **dict.fromkeys(("order_id", "line_item_id"), "imported cards have no order in which they were sold"),

@@ -49,12 +49,12 @@ class PriceRuleStream(OptionalStream):
     resource = "price_rule"
     model: ClassVar[type[Model]] = PriceRule
     path = "price_rules.json"
+    sets_creation_time = True
     id_list = IdList("price_rules.json", "price_rules")
     comparison = Comparison(
         read=create_reader(PriceRuleSerializer),
         ids={name: entry.link for name, entry in ITEM_LISTS.items()},
         not_compared={
-            "created_at": CREATED_NOW,
             "customer_segment_prerequisite_ids": "segments of customers can't be read",
         },
         unordered=tuple(ITEM_LISTS),
