@@ -168,7 +168,7 @@ def test_the_final_pass_brings_everything_and_ends_the_import(importer: StoreImp
     importer.run("--reopen")
 
 
-def test_the_final_pass_is_not_behind_by_the_age_of_an_interrupted_pass(importer: StoreImporter) -> None:
+def test_the_final_pass_is_not_behind_by_an_interrupted_one(importer: StoreImporter) -> None:
     post(importer.source, "pages", "page", {"title": "Terms"})
     states: list[StreamState] = []
     client = SourceClient(importer.url, importer.source.token, "shopify", get_latest_version())
@@ -217,9 +217,7 @@ def test_the_final_pass_finds_holds_and_removed_stock(importer: StoreImporter) -
         assert dict(InventoryLevel.objects.values_list("location__name", "available"))["Depot"] == 0
 
 
-def test_a_final_pass_without_metafields_reads_those_of_changed_objects(
-    importer: StoreImporter, proxy: FaultyProxy
-) -> None:
+def test_a_final_pass_without_metafields_reads_changed_objects(importer: StoreImporter, proxy: FaultyProxy) -> None:
     unchanged, changed = (create_product(importer.source, title=title) for title in ("Mug", "Table"))
     importer.run()
     with shop_scope(importer.source.installation.shop):
