@@ -1,6 +1,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from types import MappingProxyType
 
 from django.http import HttpRequest
@@ -34,6 +35,8 @@ from apps.shops.domain.address_formats import format_address
 _TIMES = frozenset({"cancelled_at", "closed_at"})
 # The maximum number of a customer's orders to show, latest first.
 _LATEST = 5
+# The maximum number of items in the summary of an order.
+_SUMMARY_ITEMS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,8 @@ def get_order_context(order: Order) -> Context:
         "owes": order.outstanding > 0,
         "outstanding": money(order.outstanding),
         "refund_due": money(-order.outstanding) if order.outstanding < 0 else "",
+        # A canceled order whose items were not restocked keeps its total, so a payment is not owed automatically.
+        "not_refunded": money(order.net_payment) if order.cancelled_at and order.net_payment > 0 else "",
         "total": totals.format_total(order),
         "channel": get_channel_label(order.source_name),
         "is_settled": order.outstanding == 0 and not any(line.fulfillable_quantity for line in lines),
@@ -153,6 +158,29 @@ def get_thumbnails(lines: Iterable[LineItem]) -> dict[int, SafeString]:
         )
         thumbnails[line.pk] = thumbnail(line.shop_id, image.key if image else "", image.name if image else "")
     return thumbnails
+
+
+def get_summary_context(lines: Sequence[LineItem]) -> Context:
+    """Return the items of panel/orders/summary.html. Without current items, these are the items as ordered."""
+    items = [(line, line.current_quantity) for line in lines if line.current_quantity]
+    items = items or [(line, line.quantity) for line in lines]
+    thumbnails = get_thumbnails(lines)
+    return {
+        "thumbnails": thumbnails,
+        "summary_items": [(line, quantity, thumbnails[line.pk]) for line, quantity in items[:_SUMMARY_ITEMS]],
+        "hidden_items": len(items[_SUMMARY_ITEMS:]),
+    }
+
+
+def get_payment_summary(order: Order, refundable: Decimal, refund: Decimal) -> Context:
+    """Return the amounts of panel/orders/payment_summary.html before and after a refund."""
+    money = totals.get_shop_formatter(order)
+    return {
+        "paid": money(order.total_paid),
+        "refunded_so_far": money(order.total_paid - refundable),
+        "this_refund": money(refund),
+        "net_payment": money(refundable - refund),
+    }
 
 
 def get_product_links(request: HttpRequest, lines: Sequence[LineItem]) -> dict[int, str]:
