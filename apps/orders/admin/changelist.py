@@ -232,17 +232,27 @@ class OrderList(ShopOwnedAdmin[Order]):
             "voided": "default",
             "refunded": "default",
             "partially_refunded": "default",
+            "canceled": "default",
         },
     )
     def payment(self, order: Order) -> tuple[str, str]:
-        return order.financial_status, order.get_financial_status_display()
+        is_open = order.cancelled_at is None or order.financial_status == Order.FinancialStatus.PAID
+        return order.financial_status if is_open else "canceled", order.get_financial_status_display()
 
     @display(
         description=gettext_lazy("Fulfillment"),
-        label={"fulfilled": "success", "partial": "warning", "unfulfilled": "warning", "restocked": "default"},
+        label={
+            "fulfilled": "success",
+            "partial": "warning",
+            "unfulfilled": "warning",
+            "restocked": "default",
+            "canceled": "default",
+        },
     )
     def sending(self, order: Order) -> tuple[str, str]:
-        return order.fulfillment_status or "unfulfilled", order.get_fulfillment_status_display()
+        status = order.fulfillment_status or "unfulfilled"
+        is_open = order.cancelled_at is None or status == FulfillmentStatus.FULFILLED
+        return status if is_open else "canceled", order.get_fulfillment_status_display()
 
     @display(
         description=pgettext_lazy("order", "Status"), label={"open": "info", "closed": "default", "cancelled": "danger"}
