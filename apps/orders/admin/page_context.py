@@ -31,12 +31,16 @@ from apps.orders.domain.statuses import get_status_page_url
 from apps.orders.models import Comment, LineItem, Order
 from apps.shops.domain.address_formats import format_address
 
-# These times are the time of their event, which the timeline shows.
-_TIMES = frozenset({"cancelled_at", "closed_at"})
+# These changes repeat the time of their event or its text.
+_REPEATED = frozenset({"cancelled_at", "closed_at", "shipment_status"})
+# The message of an event, such as a payment or a refund, says more than these changes.
+_STATUSES = frozenset({"financial_status", "fulfillment_status"})
 # The maximum number of a customer's orders to show, latest first.
 _LATEST = 5
 # The maximum number of items in the summary of an order.
 _SUMMARY_ITEMS = 5
+# The maximum number of items that one line of text names.
+_NAMED_ITEMS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,7 @@ def describe_timeline(
             act.lead.created_at,
             names[act.lead.actor],
             texts[act.lead.pk],
-            changes=describe_changes(act.lead, links, omit=_TIMES),
+            changes=describe_changes(act.lead, links, omit=_REPEATED | _STATUSES if act.lead.message else _REPEATED),
             others=[texts[event.pk] for event in act.others],
         )
         for act in join_events(event for event, _text in entries)
@@ -158,6 +162,21 @@ def get_thumbnails(lines: Iterable[LineItem]) -> dict[int, SafeString]:
         )
         thumbnails[line.pk] = thumbnail(line.shop_id, image.key if image else "", image.name if image else "")
     return thumbnails
+
+
+def format_items(items: Sequence[tuple[int, str]]) -> str:
+    """Return the quantities and names of the first items, and how many other items there are."""
+    text = ", ".join(f"{quantity} × {name}" for quantity, name in items[:_NAMED_ITEMS])
+    return text + (_(" and {count} more").format(count=len(items) - _NAMED_ITEMS) if len(items) > _NAMED_ITEMS else "")
+
+
+def get_items_by_order(orders: Iterable[Order]) -> dict[int, list[tuple[int, str]]]:
+    """Return the current quantities and names of the items of each order, in one query."""
+    items: dict[int, list[tuple[int, str]]] = {order.pk: [] for order in orders}
+    rows = LineItem.objects.filter(order__in=list(items), current_quantity__gt=0).order_by("position", "pk")
+    for order_id, quantity, name in rows.values_list("order_id", "current_quantity", "name"):
+        items[order_id].append((quantity, name))
+    return items
 
 
 def get_summary_context(lines: Sequence[LineItem]) -> Context:
