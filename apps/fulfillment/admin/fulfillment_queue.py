@@ -59,7 +59,8 @@ from apps.fulfillment.domain.fulfillment_orders.states import Action, NotPossibl
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
 from apps.fulfillment.models.orders import DUE, Status
 from apps.orders.admin import search
-from apps.orders.admin.page_context import format_items
+from apps.orders.admin.page_context import format_items, get_summary_context
+from apps.orders.domain.selectors import get_line_items
 from apps.orders.models import Order
 from apps.shops.domain.countries import localize_country
 
@@ -271,6 +272,8 @@ class FulfillmentOrderAdmin(
                 self.message_user(request, action_definition.success_message, messages.SUCCESS)
                 return HttpResponseRedirect(get_fulfillment_order_url(row))
         title = f"{row.order}: {lowercase_label(str(action_definition.label).removesuffix('…'))}"
+        summary = get_summary_context(get_line_items(row.order))
+        form.thumbnails = summary["thumbnails"]
         return self.page(
             request,
             "panel/fulfillment/action_form.html",
@@ -279,6 +282,7 @@ class FulfillmentOrderAdmin(
             doing=action_definition,
             form=form,
             back=get_fulfillment_order_url(row),
+            **summary,
         )
 
 

@@ -133,13 +133,17 @@ class OrderAdmin(MarkPaidPages, OrderList):
                 outcome = preview_edit(order, form.edit, **self.event_kwargs(request))
             except DomainError as error:
                 form.add_domain_error(error)
+        summary = get_summary_context(form.lines)
         return self.page(
             request,
             "panel/orders/lines.html",
             _("Edit items in order {order}").format(order=order),
             original=order,
             form=form,
+            rows=[(row, summary["thumbnails"][row.line.pk]) for row in form.line_rows],
             outcome=outcome and describe_edit(order, outcome),
+            **get_order_context(order),
+            **summary,
             **get_page_context(form, request.POST),
         )
 

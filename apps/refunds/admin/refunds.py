@@ -232,6 +232,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
             item_rows=[(row, summary["thumbnails"][row.refundable.line.pk]) for row in form.line_item_rows],
             **summary,
             **wizard.get_calculation_context(form),
+            **self.show_under(request, Order),
         )
 
     def _review_page(
@@ -266,6 +267,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
             given=moved,
             payments=wizard.get_calculation_context(form)["payments"],
             **get_summary_context(form.snapshot.lines),
+            **self.show_under(request, Order),
         )
 
 
