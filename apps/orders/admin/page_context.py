@@ -29,6 +29,7 @@ from apps.orders.domain.pricing import totals
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions
 from apps.orders.domain.statuses import get_status_page_url
 from apps.orders.models import Comment, LineItem, Order
+from apps.orders.models.bases import LineBase
 from apps.shops.domain.address_formats import format_address
 
 # These changes repeat the time of their event or its text.
@@ -146,7 +147,7 @@ def describe_timeline(
     return sorted(moments, key=lambda moment: moment.at, reverse=True)
 
 
-def get_thumbnails(lines: Iterable[LineItem]) -> dict[int, SafeString]:
+def get_thumbnails(lines: Iterable[LineBase]) -> dict[int, SafeString]:
     """Return a thumbnail per line id: the variant's image, the product's main image or an empty square."""
     line_items = list(lines)
     image_ids = {line.variant.image_id for line in line_items if line.variant and line.variant.image_id}
