@@ -66,9 +66,7 @@ def test_a_new_order_begins_with_the_customer_of_the_link(panel: Panel, admin_cl
     assert get_email(admin_client_with("draft_orders"), customer.pk) == [""]
 
 
-def test_a_new_order_belongs_to_the_orders_and_a_draft_to_the_drafts(
-    panel: Panel, admin_client_with: PanelWith
-) -> None:
+def test_a_new_order_belongs_to_orders_and_a_draft_to_drafts(panel: Panel, admin_client_with: PanelWith) -> None:
     orders, drafts = panel.url("orders_order_changelist"), panel.url(LIST)
     draft = make_priced_draft()
 

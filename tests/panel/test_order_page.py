@@ -213,7 +213,9 @@ def test_the_top_of_the_page_shows_the_total_and_what_is_owed(
         (build_canceled_without_restock, ["success", "default"]),
     ],
 )
-def test_nothing_is_left_to_do_for_a_canceled_order(panel: Panel, build: Callable[[], Order], kinds: list[str]) -> None:
+def test_a_canceled_order_has_gray_badges_for_unfinished_steps(
+    panel: Panel, build: Callable[[], Order], kinds: list[str]
+) -> None:
     pages = [panel.get(PAGE, build().pk), panel.get("orders_order_changelist", view="all")]
 
     # The badges are the status on the page, then payment and fulfillment in both.

@@ -89,7 +89,7 @@ def get_order_context(order: Order) -> Context:
         "owes": order.outstanding > 0,
         "outstanding": money(order.outstanding),
         "refund_due": money(-order.outstanding) if order.outstanding < 0 else "",
-        # A canceled order whose items were not restocked keeps its total, so a payment is not owed automatically.
+        # A canceled order without restocked items keeps its total, so its balance is zero although it was paid.
         "not_refunded": money(order.net_payment) if order.cancelled_at and order.net_payment > 0 else "",
         "total": totals.format_total(order),
         "channel": get_channel_label(order.source_name),
