@@ -129,7 +129,7 @@ def test_the_summary_shows_the_payments_before_and_after_the_refund(refund_clien
     confirm_refund(refund_client, order, look)
     after = refund_client.post(CALCULATION, order.pk, **{f"payment-{payment}": "2.50"})
 
-    assert find_missing(before, f"Order {order.name}</a>", "Mug - Blue", "× 3", "> Review refund </button>") == []
+    assert find_missing(before, f"Order {order.name} </a>", "Mug - Blue", "× 3", "> Review refund </button>") == []
     assert get_payments(before) == [
         "Paid 35.00 USD",
         "Refunded so far 0.00 USD",
