@@ -3,8 +3,9 @@
   "use strict";
   const form = document.querySelector("[data-refund]");
   if (!form) return;
-  const summary = form.querySelector("[data-refund-into]");
-  const failed = `<p class="bo-subtle">${translate("The refund could not be calculated. Choose Calculate to try again.")}</p>`;
+  const summary = document.getElementById("form-summary");
+  const review = form.querySelector("[data-with-refund]");
+  const failed = `<p class="bo-subtle">${translate("The refund could not be calculated. Review the refund to check the amounts.")}</p>`;
   let timer = 0;
   let latest = 0;
 
@@ -15,6 +16,12 @@
       const input = form.elements[suggestion.dataset.suggested];
       if (input) input.placeholder = suggestion.value;
     });
+  };
+
+  const updateLabel = () => {
+    const amount = summary.querySelector("[data-refund-amount]");
+    const { plain, withRefund } = review.dataset;
+    review.textContent = amount ? withRefund.replace("{amount}", amount.textContent) : plain;
   };
 
   const updateShipping = () => {
@@ -34,7 +41,9 @@
     } catch {
       if (request === latest) summary.innerHTML = failed;
     }
-    if (request === latest) suggest();
+    if (request !== latest) return;
+    suggest();
+    updateLabel();
   };
 
   const updateSoon = () => {

@@ -122,7 +122,7 @@ window.panelWords = {
   "The passkey could not be used: {reason}": "Der Passkey konnte nicht benutzt werden: {reason}",
   "The preview is not available.": "Die Vorschau ist nicht verfügbar.",
   "The product will be saved as soon as all images are uploaded.": "Das Produkt wird gespeichert, sobald alle Bilder hochgeladen sind.",
-  "The refund could not be calculated. Choose Calculate to try again.": "Die Erstattung konnte nicht berechnet werden. Wählen Sie „Berechnen“, um es noch einmal zu versuchen.",
+  "The refund could not be calculated. Review the refund to check the amounts.": "Die Erstattung konnte nicht berechnet werden. Prüfen Sie die Beträge mit „Erstattung prüfen“.",
   "The search is not available.": "Die Suche ist nicht verfügbar.",
   "The server did not respond. Nothing was uploaded. Try again.": "Der Server hat nicht geantwortet. Es wurde nichts hochgeladen. Versuchen Sie es noch einmal.",
   "The server is not responding. The job will continue as soon as the server is back.": "Der Server antwortet nicht. Die Aufgabe läuft weiter, sobald der Server wieder da ist.",

@@ -242,6 +242,20 @@ def test_an_order_is_created_without_javascript(
     assert Order.objects.get().financial_status == "pending"
 
 
+def test_the_total_and_the_payment_are_in_view(window: BrowserPage, shop: Shop) -> None:
+    window.page.set_viewport_size({"width": 1280, "height": 900})
+    page = window.go(ADD)
+    page.keyboard.type("MUG-1")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#draft-totals strong").get_by_text("10.00 USD")).to_be_in_viewport()
+    expect(page.get_by_role("radio", name="Payment due later")).to_be_in_viewport()
+    expect(page.locator("#draft-bar-total")).to_be_hidden()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_label("Quantity: Mug").fill("3")
+    expect(page.locator("#draft-bar-total").get_by_text("30.00 USD")).to_be_in_viewport()
+
+
 @pytest.mark.parametrize("width", [1400, 390])
 def test_the_pages_have_no_barriers(window: BrowserPage, shop: Shop, width: int, axe: None) -> None:
     with shop_scope(shop):

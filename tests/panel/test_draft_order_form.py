@@ -66,6 +66,16 @@ def test_a_new_order_begins_with_the_customer_of_the_link(panel: Panel, admin_cl
     assert get_email(admin_client_with("draft_orders"), customer.pk) == [""]
 
 
+def test_a_new_order_belongs_to_orders_and_a_draft_to_drafts(panel: Panel, admin_client_with: PanelWith) -> None:
+    orders, drafts = panel.url("orders_order_changelist"), panel.url(LIST)
+    draft = make_priced_draft()
+
+    links = [page.context["heading_link"] for page in (panel.get(ADD), panel.get(CHANGE, draft.pk))]
+
+    assert links == [orders, drafts]
+    assert admin_client_with("draft_orders").get(ADD).context["heading_link"] == drafts
+
+
 def test_saving_keeps_values_that_the_form_does_not_show(panel: Panel) -> None:
     draft = make_priced_draft()
 

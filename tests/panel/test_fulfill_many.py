@@ -69,6 +69,10 @@ def test_the_order_list_opens_the_page_with_the_reasons_of_skipped_orders(order_
     page = order_client.http.get(address)
     result = order_client.http.post(address, {"without_number": "on"})
 
+    assert page.context["heading_link"] == order_client.url("orders_order_changelist")
+    html = " ".join(page.content.decode().split())
+    assert f'href="{order_client.url("orders_order_changelist")}" data-icon="orders" class="active"' in html
+    assert "2 × Mug</span>" in html
     reasons = [
         (held.order.name, "Not fulfilled, because there is nothing to fulfill now. Status: on hold."),
         (done.order.name, f"Already fulfilled as {done.order}.1."),

@@ -89,6 +89,10 @@ def build_canceled_and_owed() -> Order:
     return transitions.cancel_order(build_paid(), actor="system", at=timezone.now())
 
 
+def build_canceled_without_restock() -> Order:
+    return transitions.cancel_order(build_paid(), actor="system", at=timezone.now(), restock=False)
+
+
 def build_closed() -> Order:
     return transitions.close_order(build_fulfilled(), actor="system", at=timezone.now())
 
@@ -186,6 +190,7 @@ def test_the_next_step_is_the_first_link_of_the_page(panel: Panel) -> None:
         (build_paid, ["Total", "20.00 USD", "Balance", "Nothing is owed"]),
         (build_canceled, ["Total", "20.00 USD, now 0.00 USD", "Balance", "Nothing is owed"]),
         (build_canceled_and_owed, ["Total", "20.00 USD, now 0.00 USD", "Owed to the customer", "20.00 USD"]),
+        (build_canceled_without_restock, ["Total", "20.00 USD", "Not refunded", "20.00 USD"]),
         (build_fulfilled_and_owed, ["Total", "20.00 USD, now 10.00 USD", "Owed to the customer", "10.00 USD"]),
     ],
 )
@@ -197,6 +202,28 @@ def test_the_top_of_the_page_shows_the_total_and_what_is_owed(
     sums = html[html.index('<dl class="bo-head-sums">') :].partition("</dl>")[0]
     found = [" ".join(text.split()) for text in re.findall(r">([^<]+)<", sums)]
     assert [text for text in found if text] == texts
+
+
+@pytest.mark.parametrize(
+    ("build", "kinds"),
+    [
+        (build_unpaid, ["warning", "warning"]),
+        (build_paid, ["success", "warning"]),
+        (build_canceled, ["default", "default"]),
+        (build_canceled_without_restock, ["success", "default"]),
+    ],
+)
+def test_a_canceled_order_has_gray_badges_for_unfinished_steps(
+    panel: Panel, build: Callable[[], Order], kinds: list[str]
+) -> None:
+    pages = [panel.get(PAGE, build().pk), panel.get("orders_order_changelist", view="all")]
+
+    # The badges are the status on the page, then payment and fulfillment in both.
+    badges = [
+        [kind or "default" for kind in re.findall(r'class="bo-badge(?: bo-badge-(\w+))?"', page.content.decode())]
+        for page in pages
+    ]
+    assert [found[index : index + 2] for found, index in zip(badges, (1, 0), strict=True)] == [kinds, kinds]
 
 
 @pytest.mark.parametrize("language", ["en", "de"])

@@ -19,7 +19,8 @@ from apps.orders.models import Order
 from tests.support import factories
 from tests.support.factories.fulfillment import make_event, make_fulfillment, make_fulfillment_order, make_service
 from tests.support.factories.inventory import make_location
-from tests.support.factories.orders import MUG
+from tests.support.factories.orders import MUG, make_order
+from tests.support.factories.refunds import refund_amount
 from tests.support.panel.client import Panel, PanelWith
 
 ACT, PARCEL, PAGE = "fulfillment_fulfillmentorder_act", "fulfillment_fulfillmentorder_parcel", "orders_order_change"
@@ -131,6 +132,18 @@ def test_fulfillments_are_shown(order_client: Panel, in_shop: Shop) -> None:
         (me, f"Shipment status of {parcel}: in transit."),
         ("Backoffice", f"{parcel} was fulfilled from {parcel.location}: 2 × Mug."),
     ]
+
+
+def test_a_manual_refund_is_one_sentence_without_the_new_status(order_client: Panel, in_shop: Shop) -> None:
+    order = make_order(in_shop, financial_status="paid")
+    refund_amount(order, "5.00")
+
+    page = order_client.get(PAGE, order.pk)
+    newest = page.context["timeline"][0]
+
+    assert order_client.get(PAGE, order.pk).context["original"].financial_status == "partially_refunded"
+    assert (newest.text, newest.changes) == ("Refunded 5.00 USD manually", [])
+    assert "5.00 USD · Manual payment" in page.content.decode()
 
 
 def test_the_page_costs_the_same_statements_however_much_happened(order_client: Panel, in_shop: Shop) -> None:

@@ -1,3 +1,4 @@
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -113,6 +114,38 @@ def test_a_full_refund_is_one_click_and_works_without_scripts(refund_client: Pan
     assert "Refund created: 35.00 USD." in get_text(response)
     texts = ("All items in this order have already been refunded", "There are no payments to refund")
     assert find_missing(refund_client.get(NEW, order.pk), *texts) == []
+
+
+def get_payments(response: Response) -> list[str]:
+    """Return the payments before and after the refund from the summary of the order."""
+    text = " ".join(re.sub(r"<[^>]*>", " ", get_text(response)).split())
+    return re.findall(r"(?:Paid|Refunded so far|This refund|Net payment) [\d.]+ USD", text)
+
+
+def test_the_summary_shows_the_payments_before_and_after_the_refund(refund_client: Panel, order: Order) -> None:
+    (line,), (payment,) = get_row_ids(order)
+    before = refund_client.get(NEW, order.pk)
+    look = review_refund(refund_client, order, {f"units-{line}-unsent": "1", f"payment-{payment}": "7.50"})
+    confirm_refund(refund_client, order, look)
+    after = refund_client.post(CALCULATION, order.pk, **{f"payment-{payment}": "2.50"})
+
+    assert find_missing(before, f"Order {order.name} </a>", "Mug - Blue", "× 3", "> Review refund </button>") == []
+    assert get_payments(before) == [
+        "Paid 35.00 USD",
+        "Refunded so far 0.00 USD",
+        "This refund 0.00 USD",
+        "Net payment 35.00 USD",
+    ]
+    assert get_payments(look)[2:] == ["This refund 7.50 USD", "Net payment 27.50 USD"]
+    assert get_payments(after)[1:] == ["Refunded so far 7.50 USD", "This refund 2.50 USD", "Net payment 25.00 USD"]
+
+
+def test_a_wrong_amount_has_no_payments_after_the_refund(refund_client: Panel, order: Order) -> None:
+    _lines, (payment,) = get_row_ids(order)
+
+    wrong = refund_client.post(CALCULATION, order.pk, **{f"payment-{payment}": "99.00"})
+
+    assert get_payments(wrong) == ["Paid 35.00 USD", "Refunded so far 0.00 USD"]
 
 
 @pytest.mark.parametrize(("included", "back"), [(True, "3.00"), (False, "3.60")])
@@ -592,6 +625,22 @@ def test_money_stays_if_it_is_refunded_later_or_without_the_permission(
     assert ["amount" in get_form(page.content, "reason", "form_key").names for page in pages] == [False, True]
     assert [row.status for row in Order.objects.all()] == ["cancelled", "cancelled"]
     assert not Refund.objects.exists()
+
+
+def test_the_summary_of_a_cancellation_follows_the_entered_refund(cancel_client: Panel, shop: Shop) -> None:
+    order = make_order(shop, financial_status="paid")
+
+    page = cancel_client.get(CANCEL, order.pk)
+    data = {"reason": "other", "refund_now": "yes", "currency": "USD", "step": "summary"}
+    entered = cancel_client.post("orders_order_cancel_summary", order.pk, **data, amount="12.50")
+    later = cancel_client.post("orders_order_cancel_summary", order.pk, **data | {"refund_now": "no"})
+    wrong = cancel_client.post("orders_order_cancel_summary", order.pk, **data, amount="99.00")
+
+    assert get_payments(page)[2:] == ["This refund 20.00 USD", "Net payment 0.00 USD"]
+    assert get_payments(entered)[2:] == ["This refund 12.50 USD", "Net payment 7.50 USD"]
+    assert get_payments(later)[2:] == ["This refund 0.00 USD", "Net payment 20.00 USD"]
+    assert get_payments(wrong) == ["Paid 20.00 USD", "Refunded so far 0.00 USD"]
+    assert Order.objects.get().status == "open"
 
 
 def test_all_money_is_refunded_by_default(cancel_client: Panel, shop: Shop) -> None:

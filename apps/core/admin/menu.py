@@ -159,9 +159,8 @@ def build_navigation(request: HttpRequest) -> list[Context]:
     groups.append({"title": None, "items": [{"title": _("Help"), "icon": "help", "link": reverse("admin:help")}]})
     # Page URLs can be nested, so the longest matching URL belongs to the active page.
     all_items = [item for group in groups for item in group["items"]]
-    active_link = max(
-        (item["link"] for item in all_items if request.path.startswith(item["link"])), key=len, default=None
-    )
+    path = getattr(request, "menu_link", request.path)
+    active_link = max((item["link"] for item in all_items if path.startswith(item["link"])), key=len, default=None)
     for item in all_items:
         item["active"] = item["link"] == active_link
     return groups

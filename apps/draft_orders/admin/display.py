@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from apps.core.admin.display.changes import RowLink
@@ -11,13 +12,18 @@ from apps.core.i18n import formats
 from apps.core.types import Attrs
 from apps.draft_orders.models import DraftOrder, DraftOrderLine
 from apps.orders.admin.extension_points import MAX_EVENTS
-from apps.orders.admin.page_context import TimelineItem, describe_timeline
+from apps.orders.admin.page_context import TimelineItem, describe_timeline, get_thumbnails
 from apps.shops.domain.address_formats import format_address
 
 
 def describe_lines(draft: DraftOrder, lines: Sequence[DraftOrderLine]) -> list[Attrs]:
-    names = ("price", "gross_price", "net_price")
-    return [{"row": line, **{name: format_amount(draft, getattr(line, name)) for name in names}} for line in lines]
+    prefetch_related_objects(lines, "variant")
+    names, thumbnails = ("price", "gross_price", "net_price"), get_thumbnails(lines)
+    return [
+        {"row": line, "thumbnail": thumbnails[line.pk]}
+        | {name: format_amount(draft, getattr(line, name)) for name in names}
+        for line in lines
+    ]
 
 
 def describe_totals(draft: DraftOrder) -> list[tuple[str, str]]:

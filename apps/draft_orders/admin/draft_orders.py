@@ -189,10 +189,9 @@ class DraftOrderAdmin(DraftOrderList):
             "address": format_address(state.form.cleaned_data.get("shipping_address") or {}),
         }
         if is_part:
-            return render(request, "panel/draft_orders/form_parts.html", context)
+            return render(request, "panel/draft_orders/form_parts.html", context | {"is_part": True})
         title = _("Draft {name}").format(name=draft) if draft else _("Create order")
-        if draft:
-            context |= self._get_draft_context(request, draft)
+        context |= self._get_draft_context(request, draft) if draft else self.show_under(request, Order)
         return self.page(request, "panel/draft_orders/form.html", title, **context)
 
     # --- other pages ---

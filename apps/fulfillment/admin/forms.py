@@ -1,7 +1,7 @@
 """Forms for the fulfillment order actions."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from django import forms
 from django.utils.translation import gettext as _
@@ -15,6 +15,12 @@ from apps.fulfillment.domain.fulfillment_orders import moves
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, FulfillmentOrderLine
 
 NO_ITEMS_SELECTED = gettext_lazy("Select at least one item.")
+
+
+class QuantityRow(NamedTuple):
+    line: FulfillmentOrderLine
+    field: forms.BoundField
+    thumbnail: str
 
 
 def message_field(label: StrOrPromise, *, help_text: StrOrPromise = "") -> forms.CharField:
@@ -33,6 +39,8 @@ class ActionForm(forms.Form):
         """Create the form for a fulfillment order and its lines that still have items to fulfill."""
         super().__init__(data, **options)
         self.row, self.lines = row, lines
+        # The thumbnails by line item, which only pages set.
+        self.thumbnails: Mapping[int, str] = {}
         if self.allows_partial:
             self.fields |= create_quantity_fields(lines)
         self.prepare()
@@ -62,8 +70,8 @@ class ActionForm(forms.Form):
         return [field for field in self if not field.name.startswith("units-")]
 
     @property
-    def quantity_rows(self) -> list[tuple[FulfillmentOrderLine, forms.BoundField]]:
-        return [(line, self[get_quantity_field_name(line)]) for line in self.lines] if self.allows_partial else []
+    def quantity_rows(self) -> list[QuantityRow]:
+        return get_quantity_rows(self, self.lines, self.thumbnails) if self.allows_partial else []
 
     def add_domain_error(self, error: DomainError) -> None:
         """Show a domain error next to the field with the same name, or above the form if no field has this name."""
@@ -75,6 +83,14 @@ class ActionForm(forms.Form):
 
 def get_quantity_field_name(line: FulfillmentOrderLine) -> str:
     return f"units-{line.pk}"
+
+
+def get_quantity_rows(
+    form: forms.Form, lines: Iterable[FulfillmentOrderLine], thumbnails: Mapping[int, str]
+) -> list[QuantityRow]:
+    return [
+        QuantityRow(line, form[get_quantity_field_name(line)], thumbnails.get(line.line_item_id, "")) for line in lines
+    ]
 
 
 def create_quantity_fields(lines: Sequence[FulfillmentOrderLine]) -> dict[str, forms.Field]:

@@ -1,7 +1,7 @@
 """The page for fulfilling an order, with a form per location for quantities, tracking, and notification."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from django import forms
@@ -19,7 +19,13 @@ from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin, extra_view
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import translate
 from apps.core.types import ReadOnlyAttrs
-from apps.fulfillment.admin.forms import NO_ITEMS_SELECTED, create_quantity_fields, get_quantity_field_name
+from apps.fulfillment.admin.forms import (
+    NO_ITEMS_SELECTED,
+    QuantityRow,
+    create_quantity_fields,
+    get_quantity_field_name,
+    get_quantity_rows,
+)
 from apps.fulfillment.admin.fulfillment_order_cards import FulfillmentOrderCard, get_order_cards
 from apps.fulfillment.admin.permissions import CHANGE
 from apps.fulfillment.domain import carriers, fulfillments, tracking
@@ -27,7 +33,10 @@ from apps.fulfillment.domain.fulfillment_orders.quantities import LINES
 from apps.fulfillment.domain.fulfillments import PARTS, FulfillmentPart
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
 from apps.inventory.models import Location
+from apps.orders.admin.page_context import get_summary_context
+from apps.orders.domain.selectors import get_line_items, get_shipping_lines
 from apps.orders.models import Order
+from apps.shops.domain.address_formats import format_address
 
 M = TypeVar("M", bound=Model)
 _LINE_ERROR = re.compile(rf"{PARTS}\.(\d+)\.{LINES}\.(\d+)\.\w+")
@@ -100,6 +109,7 @@ class FulfillForm(TrackingForm):
     ) -> None:
         super().__init__(data, auto_id=f"at-{location.pk}-%s", initial={"notify": bool(order.email)})
         self.location, self.blocks = location, blocks
+        self.thumbnails: Mapping[int, str] = {}
         for block in blocks:
             self.fields |= create_quantity_fields(self.get_fulfillable_lines(block))
         if not order.email:
@@ -131,9 +141,9 @@ class FulfillForm(TrackingForm):
         ]
 
     @property
-    def quantity_tables(self) -> list[tuple[FulfillmentOrderCard, list[tuple[FulfillmentOrderLine, forms.BoundField]]]]:
+    def quantity_tables(self) -> list[tuple[FulfillmentOrderCard, list[QuantityRow]]]:
         return [
-            (block, [(line, self[get_quantity_field_name(line)]) for line in self.get_fulfillable_lines(block)])
+            (block, get_quantity_rows(self, self.get_fulfillable_lines(block), self.thumbnails))
             for block in self.blocks
         ]
 
@@ -166,12 +176,18 @@ class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
                 return HttpResponseRedirect(_get_order_url(order))
         if request.method == "POST" and not any(form.is_bound for form in forms):
             self.message_user(request, _("There are no items left to fulfill from this location."), messages.ERROR)
+        summary = get_summary_context(get_line_items(order))
+        for form in forms:
+            form.thumbnails = summary["thumbnails"]
         return self.page(
             request,
             "panel/fulfillment/fulfill.html",
             _("Fulfill {order}").format(order=order),
             order=order,
             forms=sorted(forms, key=lambda form: str(form.location.pk) != location_id),
+            address=format_address(order.shipping_address or {}),
+            methods=[line.title for line in get_shipping_lines(order) if not line.is_removed],
+            **summary,
             carriers=[carrier.name for carrier in carriers.CARRIERS],
             back=_get_order_url(order),
             waiting=[block for block in get_order_cards(order) if block.row.is_unfinished and not block.is_fulfillable],

@@ -255,6 +255,7 @@ class FulfillManyPages(ExtraViewsAdmin[FulfillmentOrder]):
             number_selected=len({card.row.order_id for card, _field in form.number_rows}),
             number_fulfilled=sum(outcome.is_fulfilled for outcome in outcomes),
             carriers=[carrier.name for carrier in carriers.CARRIERS],
+            **(self.show_under(request, Order) if orders else {}),
         )
 
 
@@ -273,7 +274,7 @@ def _load_order_cards(orders: Sequence[Order]) -> list[FulfillmentOrderCard]:
 
 
 def _get_rows() -> QuerySet[FulfillmentOrder]:
-    return FulfillmentOrder.rows().select_related("order", "assigned_location__service").order_by("pk")
+    return FulfillmentOrder.rows().select_related("order__customer", "assigned_location__service").order_by("pk")
 
 
 def _list_skipped(cards: Sequence[FulfillmentOrderCard], orders: Sequence[Order]) -> list[tuple[Order, str]]:

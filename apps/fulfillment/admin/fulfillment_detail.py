@@ -26,6 +26,8 @@ from apps.fulfillment.admin.fulfill_form import TrackingForm, get_row_or_404
 from apps.fulfillment.admin.permissions import CHANGE
 from apps.fulfillment.domain import carriers, fulfillments, tracking
 from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentLine, FulfillmentOrder
+from apps.orders.admin.page_context import get_summary_context
+from apps.orders.domain.selectors import get_line_items
 from apps.orders.models import Order
 
 Status = Fulfillment.Status
@@ -197,6 +199,7 @@ class FulfillmentPages(ExtraViewsAdmin[FulfillmentOrder]):
             form=form,
             carriers=[carrier.name for carrier in carriers.CARRIERS],
             back=get_fulfillment_url(row),
+            **get_summary_context(get_line_items(row.order)),
         )
 
     @extra_view("events/<path:object_id>/remove/", CHANGE, keyed=True)

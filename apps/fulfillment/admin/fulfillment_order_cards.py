@@ -13,6 +13,7 @@ from apps.fulfillment.domain.fulfillment_orders.quantities import get_location_m
 from apps.fulfillment.domain.fulfillment_orders.states import Action, Side, get_rule, get_supported_actions
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, FulfillmentOrderLine, MerchantRequest
 from apps.fulfillment.models.orders import RequestStatus, Status
+from apps.orders.admin.page_context import format_items
 from apps.orders.models import Order
 
 STATUS_COLORS: dict[str, str] = {
@@ -54,6 +55,12 @@ class FulfillmentOrderCard:
     @property
     def remaining_quantity(self) -> int:
         return sum(line.fulfillable_quantity for line in self.lines)
+
+    @property
+    def remaining_items(self) -> str:
+        return format_items(
+            [(line.fulfillable_quantity, line.line_item.name) for line in self.lines if line.fulfillable_quantity]
+        )
 
     @property
     def urgency(self) -> tuple[str, str]:

@@ -59,10 +59,10 @@ from apps.fulfillment.domain.fulfillment_orders.states import Action, NotPossibl
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
 from apps.fulfillment.models.orders import DUE, Status
 from apps.orders.admin import search
+from apps.orders.admin.page_context import format_items, get_summary_context
+from apps.orders.domain.selectors import get_line_items
 from apps.orders.models import Order
 from apps.shops.domain.countries import localize_country
-
-MAX_ITEMS = 3
 
 
 class _Annotations(TypedDict):
@@ -272,6 +272,8 @@ class FulfillmentOrderAdmin(
                 self.message_user(request, action_definition.success_message, messages.SUCCESS)
                 return HttpResponseRedirect(get_fulfillment_order_url(row))
         title = f"{row.order}: {lowercase_label(str(action_definition.label).removesuffix('…'))}"
+        summary = get_summary_context(get_line_items(row.order))
+        form.thumbnails = summary["thumbnails"]
         return self.page(
             request,
             "panel/fulfillment/action_form.html",
@@ -280,6 +282,7 @@ class FulfillmentOrderAdmin(
             doing=action_definition,
             form=form,
             back=get_fulfillment_order_url(row),
+            **summary,
         )
 
 
@@ -290,19 +293,12 @@ def get_fulfillment_order_url(row: FulfillmentOrder) -> str:
 def _get_item_texts(pks: Sequence[int]) -> dict[int, str]:
     """Return a short description of each fulfillment order's open items, keyed by fulfillment order id."""
     rows = FulfillmentOrderLine.rows().filter(fulfillment_order_id__in=pks, fulfillable_quantity__gt=0)
-    names_by_pk: dict[int, list[str]] = defaultdict(list)
+    items_by_pk: dict[int, list[tuple[int, str]]] = defaultdict(list)
     for pk, units, name in rows.order_by("fulfillment_order_id", "pk").values_list(
         "fulfillment_order_id", "fulfillable_quantity", "line_item__name"
     ):
-        names_by_pk[pk].append(f"{units} × {name}")
-    return defaultdict(
-        lambda: "–",
-        {
-            pk: ", ".join(names[:MAX_ITEMS])
-            + (_(" and {count} more").format(count=len(names) - MAX_ITEMS) if len(names) > MAX_ITEMS else "")
-            for pk, names in names_by_pk.items()
-        },
-    )
+        items_by_pk[pk].append((units, name))
+    return defaultdict(lambda: "–", {pk: format_items(items) for pk, items in items_by_pk.items()})
 
 
 dashboard.tasks.add(

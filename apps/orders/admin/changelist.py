@@ -34,6 +34,15 @@ from apps.orders.models import OWED_TO_CUSTOMERS, LineItem, Order, ShippingLine
 FulfillmentStatus = Order.FulfillmentStatus
 
 
+# The CSS classes of the badges.
+_FULFILLMENT_BADGES: dict[str, str] = {
+    FulfillmentStatus.UNFULFILLED: " bo-badge-warning",
+    FulfillmentStatus.PARTIAL: " bo-badge-warning",
+    FulfillmentStatus.FULFILLED: " bo-badge-success",
+    FulfillmentStatus.RESTOCKED: "",
+}
+
+
 class _Annotations(TypedDict):
     item_count: int
     delivery_method: str | None
@@ -177,6 +186,7 @@ class OrderList(ShopOwnedAdmin[Order]):
     )
     optional_columns = ("mail", "telephone", "town", "channel", "state")
     day_columns = ("processed_at",)
+    numeric_columns = ("quantity",)
     mobile_hide_labels = ("buyer", "tags")
     list_display_links = ("name",)
     list_filter = (
@@ -208,8 +218,8 @@ class OrderList(ShopOwnedAdmin[Order]):
         rows: list[OrderRow] = list(change_list.result_list)
         change_list.result_list = rows
         ids = [row.pk for row in rows]
-        is_shown = "quantity" in change_list.list_display
-        counts, methods = (_count_items(ids), _get_delivery_methods(ids)) if is_shown else ({}, {})
+        counts = _count_items(ids) if "quantity" in change_list.list_display else {}
+        methods = _get_delivery_methods(ids) if "sending" in change_list.list_display else {}
         for row in rows:
             row.item_count, row.delivery_method = counts.get(row.pk, 0), methods.get(row.pk)
         return change_list
@@ -232,17 +242,21 @@ class OrderList(ShopOwnedAdmin[Order]):
             "voided": "default",
             "refunded": "default",
             "partially_refunded": "default",
+            "canceled": "default",
         },
     )
     def payment(self, order: Order) -> tuple[str, str]:
-        return order.financial_status, order.get_financial_status_display()
+        is_open = order.cancelled_at is None or order.financial_status == Order.FinancialStatus.PAID
+        return order.financial_status if is_open else "canceled", order.get_financial_status_display()
 
-    @display(
-        description=gettext_lazy("Fulfillment"),
-        label={"fulfilled": "success", "partial": "warning", "unfulfilled": "warning", "restocked": "default"},
-    )
-    def sending(self, order: Order) -> tuple[str, str]:
-        return order.fulfillment_status or "unfulfilled", order.get_fulfillment_status_display()
+    @display(description=gettext_lazy("Fulfillment"))
+    def sending(self, order: OrderRow) -> SafeString:
+        """Return the badge of the fulfillment status and the delivery method."""
+        is_open = order.cancelled_at is None or order.fulfillment_status == FulfillmentStatus.FULFILLED
+        kind = _FULFILLMENT_BADGES[order.fulfillment_status] if is_open else ""
+        badge = format_html('<span class="bo-badge{}">{}</span>', kind, order.get_fulfillment_status_display())
+        method = order.delivery_method
+        return format_html('{}<br> <small class="bo-subtle">{}</small>', badge, method) if method else badge
 
     @display(
         description=pgettext_lazy("order", "Status"), label={"open": "info", "closed": "default", "cancelled": "danger"}
@@ -251,11 +265,8 @@ class OrderList(ShopOwnedAdmin[Order]):
         return order.status, order.get_status_display()
 
     @display(description=gettext_lazy("Items"))
-    def quantity(self, order: OrderRow) -> SafeString:
-        """Return the number of items and the delivery method."""
-        method = order.delivery_method
-        small = format_html('<br> <small class="bo-subtle">{}</small>', method) if method else ""
-        return format_html("{}{}", order.item_count, small)
+    def quantity(self, order: OrderRow) -> int:
+        return order.item_count
 
     mail = attribute_column("email", gettext_lazy("Email"))
     telephone = attribute_column("phone", gettext_lazy("Phone"))

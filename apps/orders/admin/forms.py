@@ -10,12 +10,14 @@ from django.utils.translation import gettext_lazy
 
 from apps.core.admin.display.money import MoneyField, format_amount_input
 from apps.core.admin.forms.forms import PanelForm, Values
+from apps.core.admin.staff_request import Context
 from apps.core.admin.theme import Fieldset, ThemedSelect
 from apps.core.i18n import formats
 from apps.core.money import ZERO
 from apps.core.types import Attrs, Errors, ReadOnlyAttrs
 from apps.customers.admin.forms import AddressForm
 from apps.customers.models import Address
+from apps.orders.admin.page_context import get_payment_summary
 from apps.orders.domain import hooks
 from apps.orders.domain.payments import PAYMENT_KINDS
 from apps.orders.domain.selectors import get_transactions
@@ -138,7 +140,8 @@ class CancelForm(forms.Form):
 
     def __init__(self, order: Order, data: QueryDict | None = None, *, may_refund: bool) -> None:
         super().__init__(data, initial={"notify": bool(order.email)})
-        self.refundable = _refundable_by_currency(order) if may_refund and hooks.get_refund_hook() is not None else {}
+        self.order, self.payments_left = order, _refundable_by_currency(order)
+        self.refundable = self.payments_left if may_refund and hooks.get_refund_hook() is not None else {}
         if not order.email:
             self.fields["notify"].disabled = True
         if self.refundable:
@@ -192,6 +195,23 @@ class CancelForm(forms.Form):
         if self.is_bound:
             return self.refund_text if self.is_valid() else ""
         return next((formats.format_money(amount, code) for code, amount in self.refundable.items()), "")
+
+    def summarize_payments(self) -> Context:
+        """Return the context of panel/orders/payment_summary.html. Payments in other currencies have no net payment."""
+        order, left = self.order, self.payments_left
+        has_one_currency = left.keys() <= {order.currency}
+        refundable = left.get(order.currency, ZERO) if has_one_currency else order.net_payment
+        payments = get_payment_summary(order, refundable, self._refund_amount if has_one_currency else ZERO)
+        if not has_one_currency:
+            del payments["net_payment"]
+        has_errors = self.is_bound and not self.is_valid()
+        return {"payments": payments, "given": self.button_refund, "problems": has_errors}
+
+    @property
+    def _refund_amount(self) -> Decimal:
+        if not self.is_bound:
+            return self.refundable.get(self.order.currency, ZERO)
+        return (self.cleaned_data.get("amount") if self.is_valid() else None) or ZERO
 
     @property
     def refund_text(self) -> str:

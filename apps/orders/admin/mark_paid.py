@@ -23,6 +23,7 @@ from apps.core.admin.staff_request import EventKwargs
 from apps.core.db.transient_errors import recover_from_transient_error
 from apps.core.exceptions import DomainError
 from apps.core.i18n import formats
+from apps.orders.admin.page_context import format_items, get_items_by_order
 from apps.orders.domain import payments
 from apps.orders.domain.selectors import get_transactions_by_order
 from apps.orders.models import Order, Transaction
@@ -117,6 +118,16 @@ class MarkPaidPages(ExtraViewsAdmin[Order]):
             level = messages.SUCCESS if count else messages.WARNING
             self.message_user(request, _describe_result(count, skipped), level)
             return HttpResponseRedirect(back)
+        items = get_items_by_order(selection.payable)
+        rows = [
+            (order, amount, sum(quantity for quantity, _name in items[order.pk]), format_items(items[order.pk]))
+            for order, amount in selection.rows
+        ]
         return self.page(
-            request, "panel/orders/mark_paid.html", _("Mark orders as paid"), selection=selection, back=back
+            request,
+            "panel/orders/mark_paid.html",
+            _("Mark orders as paid"),
+            selection=selection,
+            rows=rows,
+            back=back,
         )

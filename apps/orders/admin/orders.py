@@ -4,6 +4,7 @@ from functools import partial
 
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
@@ -26,6 +27,7 @@ from apps.orders.admin.page_context import (
     get_customer_summary,
     get_order_context,
     get_product_links,
+    get_summary_context,
     get_thumbnails,
     get_timeline,
 )
@@ -131,13 +133,17 @@ class OrderAdmin(MarkPaidPages, OrderList):
                 outcome = preview_edit(order, form.edit, **self.event_kwargs(request))
             except DomainError as error:
                 form.add_domain_error(error)
+        summary = get_summary_context(form.lines)
         return self.page(
             request,
             "panel/orders/lines.html",
             _("Edit items in order {order}").format(order=order),
             original=order,
             form=form,
+            rows=[(row, summary["thumbnails"][row.line.pk]) for row in form.line_rows],
             outcome=outcome and describe_edit(order, outcome),
+            **get_order_context(order),
+            **summary,
             **get_page_context(form, request.POST),
         )
 
@@ -154,7 +160,7 @@ class OrderAdmin(MarkPaidPages, OrderList):
 
     @row_view("cancel/", CHANGE, keyed=True)
     def cancel_view(self, request: HttpRequest, order: Order) -> HttpResponse:
-        form = CancelForm(order, get_post_data(request), may_refund=has_permission(request, REFUND_PERMISSION))
+        form = self._get_cancel_form(request, order)
         is_valid = request.method == "POST" and form.is_valid()
         # The button names the refund. If the user entered another amount, the review page must be confirmed first.
         is_named = is_valid and request.POST.get("named_refund", form.refund_text) == form.refund_text
@@ -169,6 +175,7 @@ class OrderAdmin(MarkPaidPages, OrderList):
                 message.format(order=order, money=form.refund_text),
                 partial(transitions.cancel_order, refund=form.refund, **options),
             )
+        context = get_order_context(order)
         return self.page(
             request,
             "panel/orders/cancel.html",
@@ -176,8 +183,19 @@ class OrderAdmin(MarkPaidPages, OrderList):
             original=order,
             form=form,
             looking=is_valid and request.POST.get("step") != "edit",
-            **get_order_context(order),
+            **context,
+            **get_summary_context([line["row"] for line in context["lines"]]),
+            **form.summarize_payments(),
         )
+
+    @row_view("cancel/summary/", CHANGE, post_only=True)
+    def cancel_summary_view(self, request: HttpRequest, order: Order) -> HttpResponse:
+        """Return the payments before and after the refund of the entered amount, without saving anything."""
+        form = self._get_cancel_form(request, order)
+        return render(request, "panel/orders/payment_summary.html", form.summarize_payments())
+
+    def _get_cancel_form(self, request: HttpRequest, order: Order) -> CancelForm:
+        return CancelForm(order, get_post_data(request), may_refund=has_permission(request, REFUND_PERMISSION))
 
     @row_view("close/", CHANGE, post_only=True, keyed=True)
     def close_view(self, request: HttpRequest, order: Order) -> HttpResponse:

@@ -1,6 +1,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from types import MappingProxyType
 
 from django.http import HttpRequest
@@ -28,12 +29,19 @@ from apps.orders.domain.pricing import totals
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions
 from apps.orders.domain.statuses import get_status_page_url
 from apps.orders.models import Comment, LineItem, Order
+from apps.orders.models.bases import LineBase
 from apps.shops.domain.address_formats import format_address
 
-# These times are the time of their event, which the timeline shows.
-_TIMES = frozenset({"cancelled_at", "closed_at"})
+# These changes repeat the time of their event or its text.
+_REPEATED = frozenset({"cancelled_at", "closed_at", "shipment_status"})
+# The message of an event, such as a payment or a refund, says more than these changes.
+_STATUSES = frozenset({"financial_status", "fulfillment_status"})
 # The maximum number of a customer's orders to show, latest first.
 _LATEST = 5
+# The maximum number of items in the summary of an order.
+_SUMMARY_ITEMS = 5
+# The maximum number of items that one line of text names.
+_NAMED_ITEMS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,8 @@ def get_order_context(order: Order) -> Context:
         "owes": order.outstanding > 0,
         "outstanding": money(order.outstanding),
         "refund_due": money(-order.outstanding) if order.outstanding < 0 else "",
+        # A canceled order without restocked items keeps its total, so its balance is zero although it was paid.
+        "not_refunded": money(order.net_payment) if order.cancelled_at and order.net_payment > 0 else "",
         "total": totals.format_total(order),
         "channel": get_channel_label(order.source_name),
         "is_settled": order.outstanding == 0 and not any(line.fulfillable_quantity for line in lines),
@@ -128,7 +138,7 @@ def describe_timeline(
             act.lead.created_at,
             names[act.lead.actor],
             texts[act.lead.pk],
-            changes=describe_changes(act.lead, links, omit=_TIMES),
+            changes=describe_changes(act.lead, links, omit=_REPEATED | _STATUSES if act.lead.message else _REPEATED),
             others=[texts[event.pk] for event in act.others],
         )
         for act in join_events(event for event, _text in entries)
@@ -137,7 +147,7 @@ def describe_timeline(
     return sorted(moments, key=lambda moment: moment.at, reverse=True)
 
 
-def get_thumbnails(lines: Iterable[LineItem]) -> dict[int, SafeString]:
+def get_thumbnails(lines: Iterable[LineBase]) -> dict[int, SafeString]:
     """Return a thumbnail per line id: the variant's image, the product's main image or an empty square."""
     line_items = list(lines)
     image_ids = {line.variant.image_id for line in line_items if line.variant and line.variant.image_id}
@@ -153,6 +163,44 @@ def get_thumbnails(lines: Iterable[LineItem]) -> dict[int, SafeString]:
         )
         thumbnails[line.pk] = thumbnail(line.shop_id, image.key if image else "", image.name if image else "")
     return thumbnails
+
+
+def format_items(items: Sequence[tuple[int, str]]) -> str:
+    """Return the quantities and names of the first items, and how many other items there are."""
+    text = ", ".join(f"{quantity} × {name}" for quantity, name in items[:_NAMED_ITEMS])
+    return text + (_(" and {count} more").format(count=len(items) - _NAMED_ITEMS) if len(items) > _NAMED_ITEMS else "")
+
+
+def get_items_by_order(orders: Iterable[Order]) -> dict[int, list[tuple[int, str]]]:
+    """Return the current quantities and names of the items of each order, in one query."""
+    items: dict[int, list[tuple[int, str]]] = {order.pk: [] for order in orders}
+    rows = LineItem.objects.filter(order__in=list(items), current_quantity__gt=0).order_by("position", "pk")
+    for order_id, quantity, name in rows.values_list("order_id", "current_quantity", "name"):
+        items[order_id].append((quantity, name))
+    return items
+
+
+def get_summary_context(lines: Sequence[LineItem]) -> Context:
+    """Return the items of panel/orders/summary.html. Without current items, these are the items as ordered."""
+    items = [(line, line.current_quantity) for line in lines if line.current_quantity]
+    items = items or [(line, line.quantity) for line in lines]
+    thumbnails = get_thumbnails(lines)
+    return {
+        "thumbnails": thumbnails,
+        "summary_items": [(line, quantity, thumbnails[line.pk]) for line, quantity in items[:_SUMMARY_ITEMS]],
+        "hidden_items": len(items[_SUMMARY_ITEMS:]),
+    }
+
+
+def get_payment_summary(order: Order, refundable: Decimal, refund: Decimal) -> Context:
+    """Return the amounts of panel/orders/payment_summary.html before and after a refund."""
+    money = totals.get_shop_formatter(order)
+    return {
+        "paid": money(order.total_paid),
+        "refunded_so_far": money(order.total_paid - refundable),
+        "this_refund": money(refund),
+        "net_payment": money(refundable - refund),
+    }
 
 
 def get_product_links(request: HttpRequest, lines: Sequence[LineItem]) -> dict[int, str]:

@@ -23,6 +23,7 @@ from apps.core.db.lookups import in_materialized
 from apps.core.exceptions import DomainError
 from apps.core.money import ZERO
 from apps.orders.admin.number_search import find_by_number
+from apps.orders.admin.page_context import get_summary_context
 from apps.orders.domain.pricing.totals import get_shop_formatter
 from apps.orders.models import Order, Transaction
 from apps.refunds import emails
@@ -220,7 +221,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         return self._form_page(request, form)
 
     def _form_page(self, request: HttpRequest, form: RefundForm) -> HttpResponse:
-        order = form.snapshot.order
+        order, summary = form.snapshot.order, get_summary_context(form.snapshot.lines)
         return self.page(
             request,
             "panel/refunds/form.html",
@@ -228,7 +229,10 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
             original=order,
             form=form,
             shipping_left=get_shop_formatter(order)(form.shipping_left) if form.shipping_left else "",
+            item_rows=[(row, summary["thumbnails"][row.refundable.line.pk]) for row in form.line_item_rows],
+            **summary,
             **wizard.get_calculation_context(form),
+            **self.show_under(request, Order),
         )
 
     def _review_page(
@@ -260,6 +264,10 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
             reason=str(RefundReason(refund_request.reason).label) if refund_request.reason else "",
             note=refund_request.note,
             mail=_build_email(order, preview) if refund_request.notify and order.email else None,
+            given=moved,
+            payments=wizard.get_calculation_context(form)["payments"],
+            **get_summary_context(form.snapshot.lines),
+            **self.show_under(request, Order),
         )
 
 

@@ -1,6 +1,7 @@
 """Build the template context that is shared by the pages of the refund form."""
 
 import hashlib
+from decimal import Decimal
 
 from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext as _
@@ -9,6 +10,7 @@ from apps.core.admin.display.money import format_amount_input
 from apps.core.admin.forms.idempotency import FORM_KEY_FIELD
 from apps.core.admin.staff_request import Context
 from apps.core.money import ZERO, format_decimal
+from apps.orders.admin.page_context import get_payment_summary
 from apps.orders.domain.pricing.totals import get_shop_formatter
 from apps.orders.models import Order, Transaction
 from apps.refunds.admin import duty_fields
@@ -36,16 +38,22 @@ def get_initial_values(request: HttpRequest, order: Order) -> Context:
 
 
 def get_calculation_context(form: RefundForm) -> Context:
-    """Return the calculation or the errors of a submitted form. The context of an unsubmitted form is empty."""
+    """Return the payments, and the calculation or the errors of a submitted form."""
+    payments = {"payments": _get_payment_summary(form, ZERO)}
     if not form.is_bound:
-        return {}
+        return payments
     if not form.is_valid():
-        return {"problems": form.all_errors}
+        return {**payments, "problems": form.all_errors}
     try:
         return _calculation_context(form, form.calculate())
     except RefundRefused as error:
         form.add_domain_errors(error.errors, form.request_without_payments)
-        return {"problems": form.all_errors}
+        return {**payments, "problems": form.all_errors}
+
+
+def _get_payment_summary(form: RefundForm, refund: Decimal) -> Context:
+    refundable = sum((balance.refundable_in_order for balance in form.payment_balances), ZERO)
+    return get_payment_summary(form.snapshot.order, refundable, refund)
 
 
 def _calculation_context(form: RefundForm, result: RefundCalculation) -> Context:
@@ -61,7 +69,9 @@ def _calculation_context(form: RefundForm, result: RefundCalculation) -> Context
     duty_rows = [(_("Duties"), money(sum((part.amount for part in result.duties), ZERO)))] if form.duties else []
     refunded = format_sums((given.amount or ZERO, given.currency or "") for given in refund_request.transaction_inputs)
     return {
+        "payments": _get_payment_summary(form, sum(settlement.in_order, ZERO)),
         "found": result,
+        "is_empty": not (result.total or refunded),
         "sums": [
             (_("Subtotal"), money(sum((part.subtotal for part in result.lines), ZERO))),
             (_("Shipping"), money(sum((part.amount for part in result.shipping), ZERO))),

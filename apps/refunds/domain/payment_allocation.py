@@ -26,6 +26,7 @@ from apps.refunds.domain.validation import (
 
 Status = Transaction.Status
 _THROUGH = define_message("refunds.through", "{amount} through {gateway}")
+_MANUALLY = define_message("refunds.manually", "{amount} manually")
 _AND = define_message("refunds.and", "{first} and {second}")
 _REFUNDED = define_message("refunds.refunded", "Refunded {amounts}")
 _FOR_ITEMS = define_message("refunds.for_items", "{refunded} for {items}")
@@ -95,13 +96,15 @@ def describe_refund(rows: Sequence[Transaction], items: Sequence[tuple[int, str]
 
 
 def _describe_payments(rows: Sequence[Transaction]) -> Message:
-    amounts = [
-        _THROUGH(amount=Amount(format_decimal(row.amount, row.currency), row.currency), gateway=row.gateway)
-        for row in rows
-    ]
+    amounts = [_describe_payment(row) for row in rows]
     if not amounts:
         return _WITHOUT_MONEY
     return _REFUNDED(amounts=reduce(lambda before, amount: _AND(first=before, second=amount), amounts))
+
+
+def _describe_payment(row: Transaction) -> Message:
+    amount = Amount(format_decimal(row.amount, row.currency), row.currency)
+    return _MANUALLY(amount=amount) if row.gateway == MANUAL else _THROUGH(amount=amount, gateway=row.gateway)
 
 
 def _allocate(

@@ -142,7 +142,7 @@ ROWS = (
     ("orders_order", "add", "", "", 200),
     ("orders_order", "change history", ORDERS, "order", 200),
     ("orders_order", "delete edit lines cancel", "edit_orders", "order", 200),
-    ("orders_order", "close open capture paid", "edit_orders", "order", 405),
+    ("orders_order", "close open capture paid cancel_summary", "edit_orders", "order", 405),
     # Redirects because no rows are selected.
     ("orders_order", "paid_many", "edit_orders", "", 302),
     ("orders_order", "comment", "orders", "order", 405),

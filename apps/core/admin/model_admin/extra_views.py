@@ -172,6 +172,14 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
         link = self.url("changelist") if self.has_view_or_change_permission(request) else ""
         return {"heading_link": link, "model_admin": self}
 
+    def show_under(self, request: HttpRequest, model: type[Model]) -> Context:
+        """Return the header context for a page that belongs to the list of another model, also in the menu."""
+        other = self.admin_site.get_model_admin(model)
+        if not isinstance(other, ExtraViewsAdmin) or not other.has_view_or_change_permission(request):
+            return {}
+        request.menu_link = other.url("changelist")  # type: ignore[attr-defined]
+        return other._get_header_context(request)
+
     def get_row_or_404(self, request: HttpRequest, object_id: str) -> M:
         # Call Django's method, because ``PanelAdmin.get_object`` locks the row, and each workflow locks rows in its own
         # order.
