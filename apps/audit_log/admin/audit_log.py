@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -237,8 +238,9 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
             return format_html('<a href="{}">{}</a>', found.url, name) if found.url else name
 
         @display(description=_("Changes"))
-        def changed(event: Event) -> str:
-            return get_act(event).lead.short_changes or "–"
+        def changed(event: Event) -> SafeString:
+            changes = get_act(event).lead.visible_changes
+            return render_to_string("panel/changes.html", {"changes": changes, "shown": "3"})
 
         return when, actor, description, subject, changed
 
