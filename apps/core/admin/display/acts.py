@@ -37,7 +37,7 @@ class DescribedEvent:
 
     @property
     def visible_changes(self) -> list[ChangeLine]:
-        """Return the changes whose old and new values look different."""
+        """Return the changes with different old and new texts."""
         return [change for change in self.changes if change.note or change.before != change.after]
 
     @property
