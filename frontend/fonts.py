@@ -28,6 +28,7 @@ LETTERS = (
 SOURCES = (
     *(ROOT / name for name in ("templates", "apps", "backoffice")),
     *sorted(ROOT.glob("static/panel/*.css")),
+    ROOT / "frontend/visual/toolbar.js",
     *(THEME / name for name in ("templates", "static/unfold/js/app.js", "static/unfold/css/styles.css")),
 )
 _WORD = re.compile(r"[a-z0-9_]{3,}")

@@ -9,22 +9,21 @@ import { translate } from "./words.js";
 const { nodes, marks } = schema;
 const TEXTS = [["p", translate("Paragraph")], ["h2", translate("Heading {level}", { level: 2 })], ["h3", translate("Heading {level}", { level: 3 })], ["h4", translate("Heading {level}", { level: 4 })], ["h5", translate("Heading {level}", { level: 5 })], ["h6", translate("Heading {level}", { level: 6 })], ["h1", translate("Heading {level}", { level: 1 })]];
 
-// The letter of a style is the first letter of its name: B for Bold, in German F for Fett.
-const mark = (title, type) => ({ face: title[0], style: type.name, title, run: toggleMark(type), on: (state) => isActive(state, type) });
+const mark = (icon, title, type) => ({ icon, title, run: toggleMark(type), on: (state) => isActive(state, type) });
 const BUTTONS = [
-  mark(translate("Bold (Ctrl+B)"), marks.strong),
-  mark(translate("Italic (Ctrl+I)"), marks.em),
-  mark(translate("Underline (Ctrl+U)"), marks.underline),
-  mark(translate("Strikethrough"), marks.strike),
-  { face: translate("Link"), title: translate("Link (Ctrl+K)"), ask: (view, area) => askForLink(view, area), on: (state) => Boolean(linkHere(state)) },
-  { face: `• ${translate("List")}`, title: translate("List"), run: toggleList("ul"), on: (state) => Boolean(around(state, nodes.list, "ul")) },
-  { face: `1. ${translate("List")}`, title: translate("1. List (numbered)"), run: toggleList("ol"), on: (state) => Boolean(around(state, nodes.list, "ol")) },
-  { face: "→", title: translate("Increase indent"), run: indent },
-  { face: "←", title: translate("Decrease indent"), run: outdent },
-  { face: "“ ”", title: translate("Quote"), run: toggleQuote, on: (state) => Boolean(around(state, nodes.box, "blockquote")) },
-  { face: translate("Image"), title: translate("Image"), ask: (view, area) => choosePicture(area, (src, alt) => insertPicture(src, alt)(view.state, view.dispatch)) },
-  { face: "↶", title: translate("Undo (Ctrl+Z)"), run: undo },
-  { face: "↷", title: translate("Redo (Ctrl+Y)"), run: redo },
+  mark("format_bold", translate("Bold (Ctrl+B)"), marks.strong),
+  mark("format_italic", translate("Italic (Ctrl+I)"), marks.em),
+  mark("format_underlined", translate("Underline (Ctrl+U)"), marks.underline),
+  mark("strikethrough_s", translate("Strikethrough"), marks.strike),
+  { icon: "link", title: translate("Link (Ctrl+K)"), ask: (view, area) => askForLink(view, area), on: (state) => Boolean(linkHere(state)) },
+  { icon: "format_list_bulleted", title: translate("Bulleted list"), run: toggleList("ul"), on: (state) => Boolean(around(state, nodes.list, "ul")) },
+  { icon: "format_list_numbered", title: translate("Numbered list"), run: toggleList("ol"), on: (state) => Boolean(around(state, nodes.list, "ol")) },
+  { icon: "format_indent_increase", title: translate("Increase indent"), run: indent },
+  { icon: "format_indent_decrease", title: translate("Decrease indent"), run: outdent },
+  { icon: "format_quote", title: translate("Quote"), run: toggleQuote, on: (state) => Boolean(around(state, nodes.box, "blockquote")) },
+  { icon: "image", title: translate("Image"), ask: (view, area) => choosePicture(area, (src, alt) => insertPicture(src, alt)(view.state, view.dispatch)) },
+  { icon: "undo", title: translate("Undo (Ctrl+Z)"), run: undo },
+  { icon: "redo", title: translate("Redo (Ctrl+Y)"), run: redo },
 ];
 
 // Build the toolbar for an editor view. The toolbar is a single tab stop, and arrow keys move between the buttons.
@@ -41,12 +40,11 @@ export const toolbar = (view, area) => {
     if (choice.value) setText(choice.value)(view.state, view.dispatch);
     view.focus();
   });
-  const buttons = BUTTONS.map(({ face, style, title, run, ask }) => {
+  const buttons = BUTTONS.map(({ icon, title, run, ask }) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = face;
+    button.dataset.icon = icon;
     button.title = title;
-    if (style) button.dataset.style = style;
     button.setAttribute("aria-label", title.replace(/ \(.*/, ""));
     // Prevent a click on the button from removing the selection in the text.
     button.addEventListener("mousedown", (event) => event.preventDefault());

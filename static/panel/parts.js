@@ -1,12 +1,14 @@
 // Load slow parts of a page when they become visible. Until then, or without JavaScript, each part contains a link to
-// its full content.
+// its full content. Parts with `data-part-of` show the selected option of a field, such as an example of a topic.
 (() => {
   "use strict";
   const fill = async (place) => {
+    const url = place.dataset.part;
     try {
-      const answer = await fetch(place.dataset.part, { credentials: "same-origin", redirect: "error" });
+      const answer = await fetch(url, { credentials: "same-origin", redirect: "error" });
       if (!answer.ok) throw new Error(answer.statusText);
-      place.innerHTML = await answer.text();
+      const content = await answer.text();
+      if (url === place.dataset.part) place.innerHTML = content;
     } catch {
       const note = document.createElement("p");
       note.className = "bo-subtle";
@@ -22,4 +24,19 @@
     }
   });
   document.querySelectorAll("[data-part]").forEach((place) => observer.observe(place));
+
+  document.querySelectorAll("[data-part-of]").forEach((place) => {
+    const { partOf: name, partUrl: url } = place.dataset;
+    const form = place.closest("form");
+    const update = () => {
+      const value = new FormData(form).get(name);
+      if (!value) return;
+      place.dataset.part = `${url}?${new URLSearchParams({ [name]: value })}`;
+      fill(place);
+    };
+    form.addEventListener("change", (event) => {
+      if (event.target.name === name) update();
+    });
+    update();
+  });
 })();

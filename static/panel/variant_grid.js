@@ -228,16 +228,16 @@
   sheet.querySelectorAll("th[data-column]").forEach((head) => {
     const name = head.dataset.column;
     if (!template.content.querySelector(`[data-cell="${name}"]`) || /^option\d$/.test(name)) return;
-    const filler = button("↓", () => {
+    const filler = button("", () => {
       const all = shown();
       const from = last?.dataset.cell === name && last.isConnected ? last : all[0] && cell(all[0], name);
       if (from) fill(from, name);
     });
     filler.className = "bo-fill";
     filler.tabIndex = -1; // Ctrl+D does the same, so eight more tab stops before the cells are not needed.
-    filler.title = translate("Fill {name} down", { name: head.textContent.trim() });
+    filler.title = translate("Fill {name} down", { name: head.title || head.textContent.trim() });
     filler.setAttribute("aria-label", filler.title);
-    head.append("\u00a0", filler);
+    head.append(filler);
   });
 
   body.addEventListener("keydown", keys);

@@ -160,7 +160,7 @@ def test_a_key_that_no_theme_may_have_is_refused(api: ApiClient, shop: Shop, pat
         ("assets/a.css", {"value": "a", "attachment": "YQ=="},
          "must have exactly one of value, attachment, src, source_key"),
         ("assets/a.css", {"value": 5}, "value is invalid"),
-        ("assets/a.css", {"value": "x" * (256 * 1024 + 1)}, "The file assets/a.css is larger than 256 KiB"),
+        ("assets/a.css", {"value": "x" * (256 * 1024 + 1)}, "The file assets/a.css is larger than 256 KB"),
         ("assets/a.css", {"attachment": "gQ=="}, "The file assets/a.css is not UTF-8 text"),
         ("assets/a.css", {"attachment": "/wAB"}, "The file assets/a.css is not UTF-8 text"),
         ("assets/a.css", {"attachment": "//4A"}, "The file assets/a.css is not UTF-8 text"),
@@ -169,7 +169,7 @@ def test_a_key_that_no_theme_may_have_is_refused(api: ApiClient, shop: Shop, pat
         ("assets/a.png", {"attachment": ""}, "attachment can't be blank"),
         ("assets/a.png", {"attachment": "data:image/png;base64,AAAA"},
          "attachment must be plain Base64, without a data: prefix"),
-        ("assets/a.png", {"attachment": "A" * (4 * 20 * 2**20 // 3 + 8)}, "attachment is larger than 20 MiB"),
+        ("assets/a.png", {"attachment": "A" * (4 * 20 * 2**20 // 3 + 8)}, "attachment is larger than 20 MB"),
         ("assets/a.css", {"source_key": "assets/none.css"}, "source_key does not exist"),
         ("assets/a.css", {"src": "http://127.0.0.1/x"}, "Could not download src: address not allowed"),
         ("assets/a.css", {"src": "file:///etc/passwd"}, "Could not download src: the URL must use http or https"),
@@ -398,4 +398,4 @@ def test_converted_text_may_not_be_too_large(put_asset: Put) -> None:
 
     response = put_asset("assets/a.css", attachment=base64.b64encode(data).decode())
 
-    assert get_errors(response) == {"asset": ["The file assets/a.css is larger than 256 KiB"]}
+    assert get_errors(response) == {"asset": ["The file assets/a.css is larger than 256 KB"]}

@@ -325,3 +325,23 @@ def test_an_import_that_was_cut_off_goes_on_with_whole_products(
         assert Variant.objects.count() == 15
         assert sorted(InventoryLevel.objects.values_list("available", flat=True)) == [1] * 5 + [2] * 5 + [3] * 5
     assert json.dumps([fate for _, fate, _ in get_row_results(shop)]) == json.dumps(["new"] * 5)
+
+
+@pytest.mark.django_db
+def test_unreadable_cells_do_not_hide_errors_of_other_cells(shop: Shop, tmp_path: Path) -> None:
+    header = "Handle,Title,Variant Price,Variant Taxable,Status\n"
+    text = f"{header}mug,Mug,-1,perhaps,nowhere\npot,Pot,2,perhaps,\n"
+
+    report = import_product_text(shop, text, tmp_path)
+
+    assert "0 new, 0 changed, 0 skipped, 2 failed" in report
+    (_, _, reason), (_, _, other_reason) = get_row_results(shop)
+    assert "Variant Taxable: " in reason
+    assert "Status: " in reason
+    assert "Variant Price: " in reason
+    assert reason.count("Variant Taxable") == 1
+    assert other_reason.startswith("Variant Taxable: ")
+    assert "Status: " not in other_reason
+    with shop_scope(shop):
+        assert not Product.objects.exists()
+        assert not Event.objects.filter(topic__startswith="products/").exists()

@@ -140,7 +140,7 @@ def test_identify_refuses_more_than_20_mib() -> None:
     padded = data + bytes(MAX_BYTES - len(data))
 
     assert identify_image(padded).width == 8
-    with pytest.raises(ImageRefused, match=r"^is larger than 20 MiB$"):
+    with pytest.raises(ImageRefused, match=r"^is larger than 20 MB$"):
         identify_image(padded + b"\0")
 
 

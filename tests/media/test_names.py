@@ -193,7 +193,7 @@ def test_attachment_of_30_mib_is_refused_without_decoding() -> None:
     text = base64.b64encode(bytes(30 * 1024 * 1024)).decode()
     tracemalloc.start()
 
-    with pytest.raises(AttachmentRefused, match=r"^is larger than 20 MiB$"):
+    with pytest.raises(AttachmentRefused, match=r"^is larger than 20 MB$"):
         decode_attachment(text, LIMIT)
 
     peak = tracemalloc.get_traced_memory()[1]

@@ -104,7 +104,7 @@ def test_a_handshake_that_never_ends_is_cut(silent_server: SilentServer) -> None
 def test_fetch_stops_at_the_size_limit(run_server: Serve, behavior: Behavior) -> None:
     server = run_server(behavior)
 
-    with pytest.raises(TooLarge, match=r"^larger than 2 MiB$"):
+    with pytest.raises(TooLarge, match=r"^larger than 2 MB$"):
         download_file(server.url, limits=AMPLE)
 
 
@@ -184,7 +184,7 @@ def test_broken_responses_do_not_fill_the_memory(run_server: Serve, call: Call, 
 
 @pytest.mark.parametrize(
     ("limit", "words"),
-    [(20 * MIB, "larger than 20 MiB"), (64 * 1024, "larger than 64 KiB"), (1000, "larger than 1000 bytes")],
+    [(20 * MIB, "larger than 20 MB"), (64 * 1024, "larger than 64 KB"), (1000, "larger than 1000 bytes")],
 )
 def test_the_error_for_large_responses_names_the_limit_in_a_round_unit(limit: int, words: str) -> None:
     assert str(TooLarge(limit)) == words

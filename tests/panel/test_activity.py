@@ -135,7 +135,21 @@ def test_changes_show_old_and_new_values(owner_client: Panel) -> None:
 
     (row, *_others) = get_cells(owner_client)
 
-    assert row.endswith("Customer changed Ada Byron Note: old → new, State: No account → Active account")
+    assert row.endswith("Customer changed Ada Byron Note: old → new State: No account → Active account")
+
+
+def test_long_values_and_further_changes_are_folded(owner_client: Panel) -> None:
+    customer = make_customer(first_name="Ada", last_name="Byron")
+    changes = {name: ["old", "new"] for name in ("first_name", "last_name", "phone", "note")}
+    changes |= {"email": ["", "word " * 60]}
+    record_event("customers/update", customer, actor="staff:5", at=timezone.now(), changes=changes)
+
+    (row, *_others) = get_cells(owner_client)
+    entry = " ".join(owner_client.get(ENTRY, Event.rows().latest("id").pk).content.decode().split())
+
+    assert "Email: word word" in row
+    assert row.endswith("First name: old → new Last name: old → new Note, Phone")
+    assert f"Show less</span></summary> {'word ' * 60}" in entry
 
 
 def test_values_of_codes_are_shown_as_labels(owner_client: Panel) -> None:
@@ -151,7 +165,7 @@ def test_values_of_codes_are_shown_as_labels(owner_client: Panel) -> None:
 
     assert shipment.endswith("Shipment status: In transit → Out for delivery")
     assert hold.endswith("Hold reason: Incorrect address")
-    assert staff.endswith("View only: Fulfill, edit and cancel orders, Manage products, collection…")
+    assert staff.endswith("View only: Fulfill, edit and cancel orders, Manage products, collections and inventory")
 
 
 def test_users_only_see_names_and_links_that_they_may_see(

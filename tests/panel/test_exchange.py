@@ -83,6 +83,9 @@ def test_the_summary_says_what_an_export_will_contain(owner_client: Panel, shop:
     make_order()
     make_order()
     assert owner_client.get(NEW, kind="orders").context["summary"].title == "2 orders"
+    assert owner_client.get(NEW, kind="orders").context["title"] == "Export orders"
+    assert [*owner_client.get(NEW, kind="products").context["form"].fields] == ["kind", "format"]
+    assert owner_client.get(NEW).context["title"] == "New export"
 
     values = {"kind": "orders", "format": "xlsx", "until": "2020-12-03"}
     summary = owner_client.post(NEW, step="summary", **values).context["summary"]

@@ -122,6 +122,26 @@ def test_the_previous_days_are_shown_for_comparison(report_client: Panel, shop: 
     assert "before: 60.30 USD" in html
 
 
+@pytest.mark.parametrize(
+    ("price", "values"),
+    [
+        ("1.00", ["0 USD", "1 USD"]),
+        ("19.90", ["0 USD", "5 USD", "10 USD", "15 USD"]),
+        ("48.00", ["0 USD", "20 USD", "40 USD"]),
+        ("5400.00", ["0 USD", "2,000 USD", "4,000 USD"]),
+        ("99000.00", ["0 USD", "25,000 USD", "50,000 USD", "75,000 USD"]),
+    ],
+)
+def test_the_axis_has_round_values(report_client: Panel, shop: Shop, price: str, values: list[str]) -> None:
+    create_sale(shop, NOW, total_price=Decimal(price))
+
+    axes = get_chart(report_client)["axes"]
+
+    assert [tick.label for tick in axes.values] == values
+    assert axes.labels[-1].label == "today"
+    assert f">{values[-1]}</text>" in report_client.get().content.decode()
+
+
 def test_the_chart_links_to_file_and_report(report_client: Panel, admin_client_with: PanelWith, shop: Shop) -> None:
     for days in (0, 7):
         create_sale(shop, NOW - timedelta(days=days))

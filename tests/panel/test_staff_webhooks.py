@@ -1,9 +1,11 @@
 """Staff add, edit, test, resume and delete webhooks of the shop itself."""
 
+import html
 import re
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -55,6 +57,18 @@ def test_staff_add_a_webhook(webhook_client: Panel, shop: Shop) -> None:
     assert (subscription.shop, subscription.app.owner, subscription.app.name) == (shop, shop, "Backoffice")
     assert Event.objects.get(topic="webhooks/create").actor == f"staff:{webhook_client.user.pk}"
     assert "app/installed" not in Event.objects.values_list("topic", flat=True)
+
+
+def test_the_form_shows_headers_and_payload_of_the_selected_topic(webhook_client: Panel, shop: Shop) -> None:
+    form = webhook_client.get(f"{LIST}_add").content.decode()
+    topics = re.findall(r'name="topic"\s+value="([^"]+)"', form)
+    example = html.unescape(webhook_client.get(f"{LIST}_topics", topic="orders/create").content.decode())
+
+    assert f'data-part-of="topic" data-part-url="{webhook_client.url(f"{LIST}_topics")}"' in form
+    assert {webhook_client.get(f"{LIST}_topics", topic=topic).status_code for topic in topics} == {200}
+    assert f"{settings.BRAND.capitalize()}-Shop-Domain: {shop.domain}" in example
+    assert '\n  "line_items": [\n    {\n' in example
+    assert webhook_client.get(f"{LIST}_topics", topic="orders/none").status_code == 404
 
 
 def test_topics_are_a_list_that_words_and_codes_narrow(webhook_client: Panel) -> None:

@@ -76,6 +76,16 @@ def test_the_font_has_each_icon_that_a_style_names() -> None:
     assert matches <= {*existing}
 
 
+def test_the_font_has_each_icon_of_the_visual_editor() -> None:
+    fonts = run_path(str(ROOT / "frontend/fonts.py"))
+    existing = fonts["ligatures"](TTFont(fonts["OWN"] / fonts["ICONS"]))
+
+    matches = set(re.findall(r'icon: "(\w+)"|mark\("(\w+)"', (ROOT / "frontend/visual/toolbar.js").read_text()))
+
+    assert ("link", "") in matches
+    assert {name for match in matches for name in match if name} <= {*existing}
+
+
 def get_script_sources(header: str) -> list[str]:
     """Return the policy's script sources."""
     directives = [part.split() for part in header.split(";")]

@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.timezone import get_current_timezone
@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.audit_log.admin.act_list import ActChangeList
 from apps.core.admin.display.acts import DescribedAct, describe_acts, describe_events, shorten
+from apps.core.admin.display.changes import ChangeLine
 from apps.core.admin.display.subjects import get_subjects, subject_names
 from apps.core.admin.lists.filters import PERIODS, Choices, PeriodFilter, Screen, SelectFilter, get_start_of_today
 from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
@@ -25,6 +26,7 @@ from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.model_admin.extra_views import row_view
 from apps.core.admin.pages import dashboard
 from apps.core.admin.staff_request import StaffRequest
+from apps.core.admin.templatetags.messages import fold_long
 from apps.core.admin.theme import display
 from apps.core.events.acts import SYSTEM, exclude_system
 from apps.core.events.models import Event
@@ -40,6 +42,8 @@ from apps.core.tenancy.shop_owned import ShopOwned
 grants.add(allow("staff_audit_log_view", "v", "events.event"))
 
 M = TypeVar("M", bound=Model)
+# The list shows this many changes with values, one per line, and only the labels of the others.
+_LISTED_CHANGES = 3
 # The maximum number of an act's events on its page.
 MAX_SHOWN = 200
 
@@ -189,7 +193,7 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
         "edited or deleted."
     )
     empty_text = gettext_lazy("No changes.")
-    mobile_hide_labels = ("when", "actor", "description", "subject")
+    mobile_hide_labels = ("when", "actor", "description", "subject", "changed")
     list_filter = (ViewFilter, ActorFilter, KindFilter, ObjectFilter, TopicFilter, ActPeriodFilter, ActDaysFilter)
     search_fields = ("subject_label__icontains",)
     is_in_palette = False
@@ -237,8 +241,8 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
             return format_html('<a href="{}">{}</a>', found.url, name) if found.url else name
 
         @display(description=_("Changes"))
-        def changed(event: Event) -> str:
-            return get_act(event).lead.short_changes or "–"
+        def changed(event: Event) -> str | SafeString:
+            return _format_changes(get_act(event).lead.visible_changes) or "–"
 
         return when, actor, description, subject, changed
 
@@ -260,6 +264,20 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
             others=described_others,
             unshown=formats.format_integer(MAX_SHOWN) if len(others) > MAX_SHOWN else "",
         )
+
+
+def _format_changes(changes: Sequence[ChangeLine]) -> SafeString:
+    lines = [_format_change(change) for change in changes[:_LISTED_CHANGES]]
+    if others := changes[_LISTED_CHANGES:]:
+        lines.append(", ".join(change.name for change in others))
+    return format_html_join("\n", "{}", ((line,) for line in lines))
+
+
+def _format_change(change: ChangeLine) -> str:
+    if change.note:
+        return format_html("{}: {}", change.name, change.note)
+    before, after = fold_long(change.before), fold_long(change.after) or "–"
+    return format_html("{}: {} → {}" if before else "{}: {}{}", change.name, before, after)
 
 
 def _today(request: HttpRequest) -> dashboard.Figure:

@@ -23,6 +23,7 @@ from apps.content.admin.theme_editor import ThemeEditorPages, get_image_path
 from apps.content.domain import blob_store, theme_extraction, themes
 from apps.content.domain.script_tags import is_vintage
 from apps.content.domain.theme_archive import DEFAULT_LIMITS
+from apps.content.domain.theme_files.keys import DIRECTORIES, LAYOUT
 from apps.content.domain.theme_files.palettes import find_palettes
 from apps.content.domain.theme_files.screenshots import find_screenshots
 from apps.content.models import Asset, Theme
@@ -181,6 +182,10 @@ class ThemeAdmin(ThemeEditorPages):
             form=form,
             max_bytes=DEFAULT_LIMITS.packed_bytes,
             max_size=format_bytes(DEFAULT_LIMITS.packed_bytes),
+            layout=LAYOUT,
+            folders=sorted(DIRECTORIES),
+            text_size=format_bytes(DEFAULT_LIMITS.text_bytes),
+            binary_size=format_bytes(DEFAULT_LIMITS.binary_bytes),
         )
 
     def _add(self, request: HttpRequest, values: Context) -> HttpResponse:

@@ -82,7 +82,7 @@ def too_short(limit: int | str) -> Message:
 
 
 def too_large(limit: int) -> Message:
-    return _TOO_LARGE(size=format_bytes(limit, unit="B"))
+    return _TOO_LARGE(size=format_bytes(limit))
 
 
 def larger_than(limit: int) -> Message:
@@ -97,8 +97,9 @@ def response_larger_than(limit: int) -> str:
     return f"makes the response larger than {format_bytes(limit)}; request fewer rows or fields"
 
 
-def format_bytes(count: int, *, unit: str = "iB") -> str:
-    """Format a number of bytes in the largest unit that gives a whole number: ``20 MiB`` for 20 · 2²⁰."""
-    return next(
-        (f"{count // factor} {name}{unit}" for factor, name in _PREFIXES if count % factor == 0), f"{count} bytes"
-    )
+def format_bytes(count: int) -> str:
+    """Format a number of bytes in the largest unit that gives a whole number: ``20 MB`` for 20 · 2²⁰.
+
+    As in Django's ``filesizeformat``, a KB has 1,024 bytes.
+    """
+    return next((f"{count // factor} {name}B" for factor, name in _PREFIXES if count % factor == 0), f"{count} bytes")

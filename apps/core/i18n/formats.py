@@ -71,6 +71,11 @@ def format_money(value: Decimal, currency: str) -> str:
     return f"{format_amount(value, currency)} {currency}"
 
 
+def format_whole_money(value: int, currency: str) -> str:
+    """Format a round amount of money, such as a value on an axis, without decimals."""
+    return f"{format_integer(value)} {currency}"
+
+
 def lowercase_label(text: str) -> str:
     """Lowercase a label, such as a status, for use within an English sentence, except abbreviations such as "URL".
 

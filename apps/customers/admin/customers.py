@@ -121,7 +121,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     actions = ("merge_chosen",)
     inlines = (AddressInline, ConsentInline, MetafieldInline)
     fieldsets = (
-        (None, {"fields": (("first_name", "last_name"), ("email", "phone"), "note")}),
+        (gettext_lazy("Contact details"), {"fields": (("first_name", "last_name"), ("email", "phone"))}),
+        (gettext_lazy("Notes"), {"fields": ("note",)}),
         (gettext_lazy("Marketing"), {"classes": ("bo-aside",), "fields": ("email_consent", "sms_consent")}),
         (gettext_lazy("Organization"), {"classes": ("bo-aside",), "fields": ("tags", "verified_email", "tax_exempt")}),
     )

@@ -27,7 +27,7 @@ SEND_TIME = time(8)
 _EXPIRY_LABEL = gettext_lazy("Expiry date")
 _EXPIRY_HELP = gettext_lazy("The card is valid until the end of this day. Leave blank for a card that does not expire.")
 _NOTE_HELP = gettext_lazy("Only staff see the note.")
-_CUSTOMER_LABEL = gettext_lazy("Customer's email address")
+_CUSTOMER_LABEL = gettext_lazy("Customer")
 
 
 def _create_customer_field(label: Any = _CUSTOMER_LABEL, help_text: Any = "") -> forms.EmailField:
@@ -109,7 +109,7 @@ class IssueForm(_ServiceForm):
     )
     sends_email = forms.BooleanField(label=gettext_lazy("Send the code by email"), required=False)
     recipient_email = _create_customer_field(
-        gettext_lazy("Recipient's email address"),
+        gettext_lazy("Recipient"),
         help_text=gettext_lazy("The recipient must be a customer. Leave blank to send the code to the customer above."),
     )
     message = forms.CharField(

@@ -132,8 +132,7 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         summary = summarize_export(form, _get_user(request))
         if request.method == "POST" and request.POST.get("step") != "summary" and form.is_valid():
             return submit_once_or_redirect(request, lambda: self._create_export(request, form), keyed=True)
-        title = _("Export the audit log") if isinstance(form, AuditExportForm) else _("Export")
-        return self.page(request, "panel/imports_exports/new_export.html", title, form=form, summary=summary)
+        return self.page(request, "panel/imports_exports/new_export.html", str(form.title), form=form, summary=summary)
 
     def _create_export(
         self, request: HttpRequest, form: ExportForm | ListExportForm | AuditExportForm
@@ -156,9 +155,11 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         if LIST_VAR in request.GET and selected in allowed:
             matching = _get_matching_rows(request, get_exporters()[selected].model)
             return ListExportForm(get_post_data(request), kind=resources[selected], matching=matching)
-        kinds = [(name, resources[name].label) for name in allowed if name != AUDIT_LOG.name]
+        is_fixed = "kind" in request.GET and selected in allowed
+        names = [selected] if is_fixed else [name for name in allowed if name != AUDIT_LOG.name]
+        kinds = [(name, resources[name].label) for name in names]
         initial = {"kind": selected, "status": request.GET.get("status", "")}
-        return ExportForm(get_post_data(request), kinds=kinds, initial=initial)
+        return ExportForm(get_post_data(request), kinds=kinds, initial=initial, is_fixed=is_fixed)
 
     @row_view("file/<str:key>/", VIEW_EXPORT)
     def file_view(self, request: HttpRequest, export: Export, key: str) -> HttpResponse | FileResponse:

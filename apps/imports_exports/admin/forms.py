@@ -66,9 +66,17 @@ class ExportForm(forms.Form):
     )
     format = forms.ChoiceField(label=gettext_lazy("Format"), choices=_FORMATS)
 
-    def __init__(self, data: ReadOnlyAttrs | None, *, kinds: Choices, initial: ReadOnlyAttrs) -> None:
+    def __init__(
+        self, data: ReadOnlyAttrs | None, *, kinds: Choices, initial: ReadOnlyAttrs, is_fixed: bool = False
+    ) -> None:
+        """Create the form. With ``is_fixed``, the only kind can't be changed."""
         super().__init__(data, initial=dict(initial))
         set_choices(self, "kind", kinds)
+        self.title = _format_title(kinds[0][1]) if is_fixed else _("New export")
+        if is_fixed:
+            self.fields["kind"].widget = forms.HiddenInput()
+        if is_fixed and initial["kind"] != ORDERS.name:
+            del self.fields["status"], self.fields["since"], self.fields["until"]
 
     @property
     def export_options(self) -> ExportOptions:
@@ -103,6 +111,7 @@ class ListExportForm(forms.Form):
     def __init__(self, data: ReadOnlyAttrs | None, *, kind: Resource, matching: MatchingRows) -> None:
         super().__init__(data, initial={"rows": _ALL if matching.error else _MATCHING})
         self._kind, self._ids = kind, matching.ids
+        self.title = _format_title(kind.label)
         matching_label = _("Current list: {number}").format(number=formats.format_integer(len(matching.ids)))
         all_label = _("All {label}").format(label=formats.lowercase_label(str(kind.label)))
         set_choices(self, "rows", [*([] if matching.error else [(_MATCHING, matching_label)]), (_ALL, all_label)])
@@ -118,6 +127,7 @@ class ListExportForm(forms.Form):
 class AuditExportForm(forms.Form):
     """Form for an audit log export. The form fields have the same names as the filters of the audit log."""
 
+    title = gettext_lazy("Export the audit log")
     topic = forms.ChoiceField(label=gettext_lazy("Event"), required=False)
     who = forms.ChoiceField(label=gettext_lazy("Done by"), required=False)
     q = forms.CharField(
@@ -164,10 +174,14 @@ class UploadForm(forms.Form):
     file = forms.FileField(
         help_text=format_lazy(
             gettext_lazy("A CSV, Excel or JSON lines file of up to {size}. Nothing is imported until you confirm."),
-            size=format_bytes(MAX_UPLOAD_BYTES, unit="B"),
+            size=format_bytes(MAX_UPLOAD_BYTES),
         ),
         label=gettext_lazy("File"),
     )
+
+
+def _format_title(label: "str | _StrPromise") -> str:
+    return _("Export {things}").format(things=formats.lowercase_label(str(label)))
 
 
 def set_choices(form: forms.Form, name: str, choices: Choices) -> None:

@@ -100,7 +100,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
                 return HttpResponseRedirect(f"{self.url('change', import_job.pk)}{query}")
         kinds, title = _get_allowed_resources(request), _("Import a file")
         context = {"form": form, "button": _("Upload and validate"), "kinds": kinds, "corrected": corrected}
-        context |= {"max_bytes": MAX_UPLOAD_BYTES, "max_size": format_bytes(MAX_UPLOAD_BYTES, unit="B")}
+        context |= {"max_bytes": MAX_UPLOAD_BYTES, "max_size": format_bytes(MAX_UPLOAD_BYTES)}
         return self.page(request, "panel/imports_exports/upload.html", title, **context)
 
     @extra_view("sample/", IMPORT)

@@ -15,7 +15,7 @@ from apps.imports_exports.domain.csv_reader import BadRow, is_valid_text
 from apps.imports_exports.domain.duplicate_index import DuplicateIndex, open_private_database
 from apps.imports_exports.domain.foreign_tables.formats import ConvertedRow
 from apps.imports_exports.domain.resources import Importer, resources
-from apps.imports_exports.domain.rows import Cells, ImportRow, NotedBody, UnreadableCell, get_label
+from apps.imports_exports.domain.rows import Body, Cells, ImportRow, NotedBody, UnreadableCell, get_label
 
 _NOT_TOGETHER = define_message(
     "imports.rows_not_together", "{what} also occurs earlier in the file. Move its rows next to each other"
@@ -248,12 +248,26 @@ def create_row(
         all_notes = (*notes, *shortened.values(), *map(names.rename, more_notes))
         return ImportRow(line, kind, body, notes=all_notes, source=source, file_columns=names)
     except UnreadableCell as error:
-        problem = join_messages(names.rename(message) for message in _find_unreadable_cells(importer, rows, error))
-        return ImportRow(line, kind, problem=problem, label=get_label(rows[0]), source=source)
+        messages, readable_body = _find_unreadable_cells(importer, rows, error)
+        return ImportRow(
+            line,
+            kind,
+            problem=join_messages(map(names.rename, messages)),
+            label=get_label(rows[0]),
+            readable_body=readable_body,
+            source=source,
+            file_columns=names,
+        )
 
 
-def _find_unreadable_cells(importer: Importer, rows: Sequence[Cells], first: UnreadableCell) -> list[Message]:
-    """Return the errors of all cells that can't be read: read the rows again without the column of each error."""
+def _find_unreadable_cells(
+    importer: Importer, rows: Sequence[Cells], first: UnreadableCell
+) -> tuple[list[Message], Body | None]:
+    """Return the errors of all cells that can't be read, and the object without these cells.
+
+    The rows are read again without the column of each error.
+    """
+    body: Body | None = None
     error: UnreadableCell | None = first
     messages: list[Message] = []
     while error is not None and error.message not in messages and len(messages) < _MAX_ERRORS:
@@ -263,7 +277,8 @@ def _find_unreadable_cells(importer: Importer, rows: Sequence[Cells], first: Unr
             break
         rows = [{**cells, column: ""} for cells in rows]
         try:
-            importer.body(rows)
+            parsed = importer.body(rows)
+            body = parsed.body if isinstance(parsed, NotedBody) else parsed
         except UnreadableCell as next_error:
             error = next_error
-    return messages
+    return messages, body

@@ -83,6 +83,7 @@ class ImportRow:
         kind: The name of the resource, or an empty string if the resource is unknown.
         body: The object, or None if the object can't be read, for which ``problem`` is the reason.
         label: A label for people. Only set if there is no body.
+        readable_body: The object without the cells that can't be read, to validate its other cells.
         unknown: The unknown members of the object.
         fetched: External data, keyed by URL. None during validation, because validation fetches no data.
         notes: What the reader of the file left out or could not be sure of, although the object can be imported.
@@ -95,6 +96,7 @@ class ImportRow:
     body: Body | None = None
     problem: Message | None = None
     label: str = ""
+    readable_body: Body | None = None
     unknown: frozenset[str] = frozenset()
     fetched: ReadOnlyAttrs | None = None
     notes: tuple[Message, ...] = ()

@@ -23,7 +23,16 @@ from apps.core.db import planner_statistics
 from apps.core.db.constraint_errors import find_violated_constraint
 from apps.core.events.recording import record_event
 from apps.core.exceptions import DomainError
-from apps.core.i18n.messages import FIELD_ERROR, Message, as_message, define_message
+from apps.core.i18n.messages import (
+    COLUMN_ERROR,
+    FIELD_ERROR,
+    PART_ERROR,
+    Message,
+    as_message,
+    define_message,
+    get_items,
+    join_messages,
+)
 from apps.imports_exports.domain.files import remove_file
 from apps.imports_exports.domain.imports import FINISHED, PREVIEW_ROWS, State, open_import_file
 from apps.imports_exports.domain.parser import parse_file
@@ -152,13 +161,42 @@ def import_batch(
     outcomes = []
     for row in (numbered_row.row for numbered_row in batch):
         if row.body is None:
-            outcomes.append(RowOutcome(RowResult.FAILED, reason=row.problem))
+            outcomes.append(RowOutcome(RowResult.FAILED, reason=_find_all_problems(row, allowed, actor)))
         elif row.kind not in allowed:
             reason = _FORBIDDEN(kind=Message(f"resource_name.{row.kind}"))
             outcomes.append(RowOutcome(RowResult.FAILED, reason=reason))
         else:
             outcomes.append(add_notes(_name_file_columns(next(imported), row), row.notes))
     return outcomes
+
+
+def _find_all_problems(row: ImportRow, allowed: frozenset[str], actor: str) -> Message | None:
+    """Return the errors of the cells that can't be read, and of the other columns, so that all are corrected at once.
+
+    The other cells are validated by a dry run, which is rolled back.
+    """
+    if row.problem is None or row.readable_body is None or row.file_columns is None or row.kind not in allowed:
+        return row.problem
+    readable_row = replace(row, body=row.readable_body)
+    with transaction.atomic():
+        (outcome,) = _import_rows([(readable_row, row.readable_body)], actor=actor, at=timezone.now(), dry=True)
+        transaction.set_rollback(True)
+    if outcome.result != RowResult.FAILED or outcome.reason is None:
+        return row.problem
+    problems = get_items(row.problem)
+    unreadable_columns = {_get_column(problem) for problem in problems}
+    errors = get_items(row.file_columns.rename(outcome.reason))
+    # Errors without a column may only be caused by the missing cells.
+    return join_messages(
+        [*problems, *(error for error in errors if _get_column(error) not in {*unreadable_columns, ""})]
+    )
+
+
+def _get_column(message: Message) -> str:
+    """Return the column of the file that a message names, or an empty string."""
+    if message.code == PART_ERROR.code:
+        return _get_column(message.get("error"))
+    return str(message.params["column"]) if message.code == COLUMN_ERROR.code else ""
 
 
 def _name_file_columns(outcome: RowOutcome, row: ImportRow) -> RowOutcome:

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext, pgettext_lazy
 
-from apps.core.admin.display.charts import build_bar_pairs, build_bars
+from apps.core.admin.display.charts import build_axes, build_bar_pairs, build_bars
 from apps.core.admin.pages import dashboard
 from apps.core.admin.staff_request import Context
 from apps.core.i18n import formats
@@ -116,6 +116,11 @@ def _chart(request: HttpRequest) -> Context:
         "ranges": [(count, count == day_count) for count in RANGES],
         "count": day_count,
         "pairs": build_bar_pairs([(then.total, day.total, _label(day, currency)) for day, then in pairs]),
+        "axes": build_axes(
+            [day.total for day in all_days],
+            lambda value: formats.format_whole_money(value, currency),
+            [*(formats.format_date(day.day, "j M") for day in current_days[:-1]), _("today")],
+        ),
         "currency": currency,
         "total": formats.format_amount(total, currency),
         "orders": sum(day.orders for day in current_days),

@@ -16,7 +16,7 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
-from apps.core.admin.display.charts import Bar, BarPair, build_bar_pairs, build_bars
+from apps.core.admin.display.charts import Axes, Bar, BarPair, build_axes, build_bar_pairs, build_bars
 from apps.core.admin.display.report_tables import ReportTable
 from apps.core.admin.forms.forms import Values
 from apps.core.admin.menu import MenuItem, Page, pages
@@ -92,6 +92,7 @@ class SalesReportTable(ReportTable):
     note: str
     footer: str = ""
     pairs: Sequence[BarPair] = ()
+    axes: Axes | None = None
     legend: Sequence[str] = ()
     bars: Sequence[Bar] = ()
 
@@ -133,7 +134,6 @@ def home_tables_view(request: HttpRequest) -> HttpResponse:
 def _tables_context(request: HttpRequest, days: DateRange, tables: TableFunctions) -> Context:
     return {
         "tables": [(name, make(days)) for name, make in tables.items()],
-        "ends": (formats.format_date(days.first, "j M Y"), formats.format_date(days.last, "j M Y")),
         "query": request.GET.urlencode(),
     }
 
@@ -225,6 +225,11 @@ def _sales_table(days: DateRange) -> SalesReportTable:
                 for day, sold, earlier in pairs
             ]
         ),
+        axes=build_axes(
+            [sold.amount for _day, *sales in pairs for sold in sales],
+            lambda value: formats.format_whole_money(value, currency),
+            [formats.format_date(day, "j M") for day, *_sales in pairs],
+        ),
         legend=(_("this period"), _("previous period")),
     )
 
@@ -273,6 +278,11 @@ def _returning_table(days: DateRange) -> SalesReportTable:
                 )
                 for day, day_customers in rows
             ]
+        ),
+        axes=build_axes(
+            [Decimal(day_customers.orders) for _day, day_customers in rows],
+            formats.format_integer,
+            [formats.format_date(day, "j M") for day, _customers in rows],
         ),
         legend=(_("from returning customers"), _("all orders")),
     )

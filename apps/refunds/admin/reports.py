@@ -6,7 +6,7 @@ from datetime import date
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
-from apps.core.admin.display.charts import build_bars
+from apps.core.admin.display.charts import build_axes, build_bars
 from apps.core.admin.display.report_tables import MAX_ROWS, NamedTable, build_table
 from apps.core.admin.menu import MenuItem, Page, pages
 from apps.core.admin.permissions import has_permission
@@ -53,7 +53,15 @@ class RefundReport(ReportPage):
             "money": formats.format_money(total.amount, currency),
             "tables": [_build_table(name, rows, span, currency) for name, rows in rows_by_table.items()],
             "bars": build_bars(bars),
-            "ends": (formats.format_date(span.first, "j M Y"), formats.format_date(span.last, "j M Y")),
+            "axes": build_axes(
+                [row.amount for row in rows_by_table["periods"]],
+                lambda value: formats.format_whole_money(value, currency),
+                [
+                    formats.format_date(row.name, "M Y" if span.step == "month" else "j M")
+                    for row in rows_by_table["periods"]
+                    if isinstance(row.name, date)
+                ],
+            ),
         }
 
     def build_file(

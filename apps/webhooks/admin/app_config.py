@@ -37,7 +37,7 @@ class ConfigurationForm(forms.Form):
         required=False,
         label=gettext_lazy("Configuration file"),
         help_text=format_lazy(
-            gettext_lazy("A TOML file of up to {size} KiB. You can review the changes before you apply them."),
+            gettext_lazy("A TOML file of up to {size} KB. You can review the changes before you apply them."),
             size=MAX_KIB,
         ),
     )
@@ -50,7 +50,7 @@ class ConfigurationForm(forms.Form):
                 self.add_error("file", _("Choose a file."))
             return self.cleaned_data
         if (file.size or 0) > app_config.MAX_BYTES:
-            self.add_error("file", _("The file is too large (maximum is {size} KiB).").format(size=MAX_KIB))
+            self.add_error("file", _("The file is too large (maximum is {size} KB).").format(size=MAX_KIB))
             return self.cleaned_data
         try:
             self.cleaned_data["text"] = file.read().decode("utf-8-sig")

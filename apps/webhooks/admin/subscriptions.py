@@ -35,7 +35,7 @@ from apps.shops.admin.uninstall_preview import uninstall_counts
 from apps.shops.domain import app_registration
 from apps.webhooks.admin import app_config
 from apps.webhooks.admin.staff_subscriptions import SubscriptionForm, get_displayed_values, require_staff_subscription
-from apps.webhooks.admin.topic_names import describe_sections, find_topics, format_topic
+from apps.webhooks.admin.topic_names import describe_sections, find_topics, format_topic, render_example
 from apps.webhooks.domain import delivery_tests, replay
 from apps.webhooks.domain import subscriptions as service
 from apps.webhooks.domain.engine.headers import get_signature_header
@@ -258,6 +258,8 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
 
     @extra_view("topics/", VIEW_PERMISSION)
     def topics_view(self, request: HttpRequest) -> HttpResponse:
+        if topic := request.GET.get("topic"):
+            return render_example(request, self.shop(request), topic)
         return self.page(request, "panel/webhooks/topics.html", _("Webhook topics"), sections=describe_sections())
 
     @extra_view("configuration/<int:app_id>/", keyed=True)

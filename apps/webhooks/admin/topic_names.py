@@ -1,14 +1,22 @@
-"""Show topics in plain words with their codes, and find topics by these words."""
+"""Show topics in plain words with their codes and examples, and find topics by these words."""
 
 from operator import itemgetter
 
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from apps.core.events.timelines import get_topic_label
 from apps.core.i18n.messages import translate
-from apps.webhooks.domain.topic_examples import TopicDescription, describe_topics, list_subscribable_topics
+from apps.core.tenancy.models import Shop
+from apps.webhooks.domain.topic_examples import (
+    TopicDescription,
+    build_example_request,
+    describe_topics,
+    list_subscribable_topics,
+)
 
 
 def format_topic(topic: str, note: str = "") -> SafeString:
@@ -26,3 +34,13 @@ def find_topics(term: str) -> list[str]:
 def describe_sections() -> list[tuple[str, list[TopicDescription]]]:
     """Return the topics of each section with the section's title in the active language, sorted by this title."""
     return sorted(((_(title), rows) for title, rows in describe_topics().items()), key=itemgetter(0))
+
+
+def render_example(request: HttpRequest, shop: Shop, topic: str) -> HttpResponse:
+    """Show the headers and the payload of an example, for the form of a webhook."""
+    example = build_example_request(topic, shop.domain)
+    if example is None:
+        raise Http404
+    headers, payload = example
+    lines = "\n".join(f"{name}: {value}" for name, value in headers.items())
+    return render(request, "panel/webhooks/example.html", {"headers": lines, "payload": payload})

@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import uuid6
 from django.conf import settings
+from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from apps.core.events.topics import Topic, get_all_topics
+from apps.webhooks.domain.engine.headers import build_signed_headers
 from apps.webhooks.domain.topics import CATALOG, COMPLIANCE_TOPICS, INSTALLATION_TOPICS
 
 PATH = Path(__file__).parents[1] / "examples.json"
@@ -106,6 +109,32 @@ def load_examples() -> Mapping[str, Any]:
     return examples_by_topic
 
 
+def build_example_request(topic: str, domain: str) -> tuple[dict[str, str], str] | None:
+    """Return the headers and the payload of an example delivery, or None if there is no example of the topic.
+
+    The secret of the signatures is made up.
+    """
+    example = load_examples().get(topic)
+    if example is None:
+        return None
+    now = timezone.now()
+    headers = build_signed_headers(
+        topic,
+        orjson.dumps(example),
+        key=uuid6.uuid7(),
+        domain=domain,
+        api_version=settings.API_VERSIONS[-1],
+        triggered_at=now,
+        secrets=["example"],
+        timestamp=int(now.timestamp()),
+    )
+    return headers, _format_json(example)
+
+
+def _format_json(example: object) -> str:
+    return json.dumps(example, indent=2, ensure_ascii=False)
+
+
 def describe_topics() -> dict[str, list[TopicDescription]]:
     """Describe all topics, grouped by the English title of their section and sorted."""
     families: dict[str, list[TopicDescription]] = {}
@@ -126,7 +155,7 @@ def get_section_title(topic: str) -> str:
 
 
 def _describe_topic(topic: Topic, before: Sequence[TopicDescription]) -> TopicDescription:
-    text = json.dumps(load_examples().get(topic.name), indent=2, ensure_ascii=False)
+    text = _format_json(load_examples().get(topic.name))
     same = next((earlier.name for earlier in before if earlier.example == text), "")
     return TopicDescription(topic.name, topic.label, _audience(topic), topic.name not in CATALOG, text, same)
 

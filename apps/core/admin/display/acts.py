@@ -36,9 +36,14 @@ class DescribedEvent:
         return self.event.created_at
 
     @property
+    def visible_changes(self) -> list[ChangeLine]:
+        """Return the changes with different old and new texts."""
+        return [change for change in self.changes if change.note or change.before != change.after]
+
+    @property
     def short_changes(self) -> str:
         """Return the changes as one line of text, with the old and new values of the first fields."""
-        changes = [change for change in self.changes if change.note or change.before != change.after]
+        changes = self.visible_changes
         shown = [_describe_change(change) for change in changes[:_SHOWN_CHANGES]]
         return ", ".join([*shown, *(change.name for change in changes[_SHOWN_CHANGES:])])
 

@@ -1,12 +1,13 @@
-"""Bar charts for the templates ``panel/bars.html``, ``panel/ranking.html`` and ``panel/bar_pairs.html``."""
+"""Bar charts for the templates ``panel/chart.html`` and ``panel/ranking.html``."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from apps.core.money import ZERO
 
 BAR_WIDTH = 10  # The width of a bar, including the gap next to the bar.
+_MAX_X_LABELS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +64,46 @@ def build_bar_pairs(values: Sequence[tuple[Decimal, Decimal, str]]) -> list[BarP
         BarPair(index * BAR_WIDTH, height(back), height(front), label)
         for index, (back, front, label) in enumerate(values)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A label of an axis. ``position`` is a percentage of the chart's height or width, from the top or the left."""
+
+    position: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """The round values of the vertical axis, and some labels of bars for the horizontal axis."""
+
+    values: list[Tick]
+    labels: list[Tick]
+
+    @property
+    def longest_value(self) -> str:
+        return max((tick.label for tick in self.values), key=len)
+
+
+def build_axes(amounts: Sequence[Decimal], format_value: Callable[[int], str], labels: Sequence[str]) -> Axes:
+    """Return the axes of a chart with these amounts. ``labels`` has a label for each bar."""
+    highest = max(amounts, default=ZERO)
+    step = _get_step(highest)
+    values = [
+        Tick(100 - round(100 * value / highest) if highest > 0 else 100, format_value(value))
+        for value in range(0, int(max(highest, ZERO)) + 1, step)
+    ]
+    last = len(labels) - 1
+    number = min(_MAX_X_LABELS, len(labels))
+    indexes = sorted({round(index * last / max(number - 1, 1)) for index in range(number)})
+    return Axes(values, [Tick(round(100 * (index + 0.4) / len(labels)), labels[index]) for index in indexes])
+
+
+def _get_step(highest: Decimal) -> int:
+    """Return a round number that fits at least twice and less than four times into the amount, or 1."""
+    power = 1
+    while highest >= 10 * power:
+        power *= 10
+    factors = (Decimal("0.5"), Decimal(1), Decimal(2), Decimal("2.5"))
+    return max(int(power * next(factor for factor in factors if highest < 4 * factor * power)), 1)

@@ -92,4 +92,4 @@ def get_phrase_text(name: str) -> str:
         for parameter in inspect.signature(phrase).parameters.values()
         if parameter.default is parameter.empty
     ]
-    return phrase(*arguments).replace("1 MiB", "…").replace("1 MB", "…")
+    return phrase(*arguments).replace("1 MB", "…")
