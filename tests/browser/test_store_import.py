@@ -33,9 +33,7 @@ def test_a_new_user_moves_a_store(
     window: BrowserPage, token: str, live_server: LiveServer, committed_shop: Shop
 ) -> None:
     page = window.go()
-    page.get_by_label("Pages in Settings").click()
-    page.get_by_role("link", name="Move a store here").click()
-    page.get_by_role("link", name="Connect a store…").click()
+    page.get_by_role("main").get_by_role("link", name="Move a store here").click()
     page.get_by_role("radio", name="Backoffice").check()
     expect(page.get_by_text("Apps → In-house apps")).to_be_visible()
     expect(page.get_by_text("Settings → Apps → Develop apps")).to_be_hidden()
