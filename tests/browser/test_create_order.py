@@ -261,8 +261,7 @@ def test_the_pages_have_no_barriers(window: BrowserPage, shop: Shop, width: int,
     with shop_scope(shop):
         done = complete(make_draft_order())
         draft = make_draft_order()
-    # The window is so high that the bar with the button to save covers no field.
-    window.page.set_viewport_size({"width": width, "height": 3000})
+    window.page.set_viewport_size({"width": width, "height": 700})
     page = window.go(ADD)
     page.keyboard.type("MUG-1")
     page.keyboard.press("Enter")

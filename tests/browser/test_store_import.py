@@ -50,7 +50,11 @@ def test_a_new_user_moves_a_store(
         run_job(Job.objects.get(task=RUN_TASK).key)
 
     expect(page.get_by_role("heading", name="Result")).to_be_visible()
+    expect(page.get_by_text("All objects were imported.")).to_be_visible()
     expect(page.get_by_role("link", name="Bring over changes…")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="Metafields of variants")).to_have_count(0)
+    # The menu has scrolled to the current page.
+    expect(page.locator(".bo-menu").get_by_role("link", name="Move a store here")).to_be_in_viewport()
     assert window.barriers() == []
     page.get_by_role("rowheader", name="Products", exact=True).get_by_role("link").click()
     expect(page.get_by_text("Chair", exact=True)).to_be_visible()

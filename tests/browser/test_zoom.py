@@ -112,6 +112,22 @@ def test_short_pages_do_not_scroll(window: BrowserPage, committed_shop: Shop) ->
     assert excess == 0
 
 
+@pytest.mark.parametrize(
+    "name", ["catalog_product_add", "draft_orders_draftorder_add", "webhooks_subscription_add", "content_page_add"]
+)
+@pytest.mark.parametrize(("height", "covers"), [(844, True), (390, False)])
+def test_buttons_to_save_cover_no_fields_in_low_windows(
+    window: BrowserPage, name: str, height: int, covers: bool
+) -> None:
+    window.page.set_viewport_size({"width": 844, "height": height})
+
+    page = window.go(name)
+
+    save = page.locator(".bo-actions-bar, #submit-row [name=_save]").first.bounding_box()
+    assert save is not None
+    assert (save["y"] < height) is covers
+
+
 @pytest.mark.usefixtures("axe")
 @pytest.mark.parametrize("width", [1280, 390])
 def test_pages_with_rows_are_accessible(window: BrowserPage, pages: list[str], width: int) -> None:

@@ -87,6 +87,7 @@ def test_prices_of_products_are_looked_at_then_changed_then_put_back(panel: Pane
     assert get_prices() == ["10.00", "20.00"] * 12
     assert [text for text in ("Preview of the first 10 of 12 rows", "Change 12 products") if text not in page] == []
     assert page.count("Price (2 variants):") == 10
+    assert f'<a href="{panel.url("catalog_product_change", ids[0])}">Mug 0</a>' in page
     assert (page.count("<del>10.00 – 20.00</del>"), page.count("<ins>9.99 – 18.99</ins>")) == (10, 10)
 
     assert "Changed" in press_button(panel, edit, "start")

@@ -36,7 +36,10 @@ def test_a_collection_is_made_with_its_picture(product_client: Panel) -> None:
     assert (collection.kind, collection.handle, collection.image_alt) == ("custom", "kitchen", "Pots")
     assert (collection.image_name, collection.image_width) == ("Pots-pans.png", 40)
     assert Event.objects.get(topic="collections/create").actor == f"staff:{product_client.user.pk}"
-    assert b"0 products" in product_client.get("catalog_customcollection_change", collection.pk).content
+    pages = [product_client.get(ADD), product_client.get("catalog_customcollection_change", collection.pk)]
+    hides_removal = [b'<input type="hidden" name="remove_picture"' in page.content for page in pages]
+    assert hides_removal == [True, False]
+    assert b"0 products" in pages[1].content
     assert b"Collection created" in product_client.get("catalog_customcollection_history", collection.pk).content
 
 

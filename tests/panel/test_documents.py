@@ -342,6 +342,15 @@ def test_wrong_settings_are_refused(admin_client_with: PanelWith, values: dict[s
     assert not DocumentLogo.objects.exists()
 
 
+def test_viewers_learn_that_settings_have_not_been_changed(admin_client_with: PanelWith) -> None:
+    viewer = admin_client_with(view_only=["preferences"])
+
+    page = viewer.http.get(viewer.url("documents_documentsettings_changelist"), follow=True)
+
+    assert page.status_code == 200
+    assert "The settings of invoices and documents have not been changed yet." in page.content.decode()
+
+
 def test_settings_need_the_permission(order_client: Panel) -> None:
     assert order_client.get(SETTINGS).status_code == 403
     assert order_client.forge(SETTINGS, **FORM).status_code == 403

@@ -129,6 +129,12 @@ def test_the_page_names_obstacles_and_refuses(panel: Panel, shop: Shop, monkeypa
     assert "Two fulfillment orders are open." in panel.get(ACTIVATION, depot.pk).content.decode()
 
 
+def test_a_new_location_has_no_quantity_yet(panel: Panel, shop: Shop) -> None:
+    pages = [panel.get("inventory_location_add"), panel.get("inventory_location_change", make_location(shop).pk)]
+
+    assert [b"Available quantity" in page.content for page in pages] == [False, True]
+
+
 def test_a_location_is_deactivated_and_activated(panel: Panel, shop: Shop) -> None:
     depot = make_location(shop)
 

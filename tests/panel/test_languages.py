@@ -53,6 +53,12 @@ def test_panel_speaks_the_browsers_language(owner_client: Panel) -> None:
     assert "Deutsch" in response.content.decode()
 
 
+def test_titles_of_forms_begin_with_a_capital_letter(german_client: Panel) -> None:
+    page = german_client.get("catalog_smartcollection_add").content.decode()
+
+    assert "<h1>Automatische Kategorie hinzufügen</h1>" in page
+
+
 def test_persons_choice_comes_before_the_browsers(german_client: Panel) -> None:
     for path in (PROFILE, "/s/acme/admin/", "/s/acme/admin/nowhere/"):
         assert get_response_language(german_client.http.get(path, HTTP_ACCEPT_LANGUAGE="en")) == "de", path

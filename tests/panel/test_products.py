@@ -366,6 +366,7 @@ def test_viewers_read_the_whole_product(admin_client_with: PanelWith, language: 
     page = viewer.get("catalog_variant_change", product.variants.earliest("pk").pk).content.decode()
 
     assert f">{price}</td>" in sheet
+    assert ">None<" not in sheet
     assert re.findall(r'data-column="(option\d)">([^<]+)<', sheet) == [("option1", "Size")]
     assert '<div class="bo-visual-text"><p>Warm &amp; <b>dry</b></p></div>' in sheet
     assert "steal" not in sheet

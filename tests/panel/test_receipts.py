@@ -138,7 +138,7 @@ def test_several_items_are_offered(panel: Panel, shop: Shop) -> None:
 
     assert "matches several items. Choose one." in page.content.decode()
     assert get_quantities(chosen) == {"SAME": "1"}
-    assert (found["exact"], {row["id"] for row in found["items"]}) == (False, {item.pk for item in items})
+    assert (found["exact"], [row["id"] for row in found["items"]]) == (False, [item.pk for item in items])
 
 
 def test_the_script_finds_one_item_by_code(panel: Panel, shop: Shop) -> None:

@@ -34,6 +34,16 @@ def test_comments_are_moderated_in_bulk_and_one_by_one(panel: Panel, in_shop: Sh
     assert panel.url("content_comment_moderate", second.pk, "approve").encode() not in buttons
 
 
+def test_comments_waiting_for_approval_are_a_view(panel: Panel, in_shop: Shop) -> None:
+    article = make_article(commentable="moderate")
+    waiting, approved = make_comment(article), make_comment(article)
+    comments.approve_comment(approved, actor="system", at=timezone.now())
+
+    page = panel.get("content_comment_changelist", view="unapproved")
+
+    assert [row.pk for row in page.context["cl"].result_list] == [waiting.pk]
+
+
 @pytest.mark.parametrize("chosen", [True, False])
 def test_a_new_handle_redirects_the_old_url_if_chosen(
     admin_client_with: PanelWith, in_shop: Shop, chosen: bool

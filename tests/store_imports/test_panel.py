@@ -20,7 +20,7 @@ from apps.store_imports.domain.background_runs import RUN_TASK, continue_stalled
 from apps.store_imports.domain.connections import complete_address, delete_expired_tokens
 from apps.store_imports.domain.report import SETTING_COLUMNS
 from apps.store_imports.domain.streams import streams
-from apps.store_imports.models import ImportProblem, StoreConnection, StoreImport, StreamState
+from apps.store_imports.models import ImportProblem, MappedId, StoreConnection, StoreImport, StreamState
 from tests.store_imports.conftest import StoreImporter
 from tests.store_imports.faulty_proxy import BROKEN, OK, FaultyProxy
 from tests.store_imports.old_store import post
@@ -140,6 +140,25 @@ def test_a_store_is_moved_and_its_token_is_only_stored_until_then(panel: Panel, 
         recorded = [str(row.arguments) for row in Job.objects.all()]
         recorded += [f"{row.changes} {row.message}" for row in Event.objects.filter(shop=importer.shop)]
     assert not any(token in text for text in recorded)
+
+
+def test_the_report_links_imported_objects_with_notes_by_name(panel: Panel, importer: StoreImporter) -> None:
+    fill(importer)
+    pk = start(panel, importer, "products")
+    run_next_job(importer)
+    with shop_scope(importer.shop):
+        known = MappedId.objects.filter(resource="product").first()
+        assert known is not None
+        values = {"shop": importer.shop, "store_import_id": pk, "stream": "products", "reason": "Too long"}
+        ImportProblem.objects.create(source_id=known.source_id, is_failure=False, **values)
+        ImportProblem.objects.create(source_id=12345678, is_failure=True, **values)
+        StreamState.objects.filter(name="products").update(failed=1)
+
+    page = " ".join(panel.get(CHANGE, pk).content.decode().split())
+
+    assert f'<a href="{panel.url("catalog_product_change", known.target_id)}">Chair 0</a>' in page
+    assert "Products: 12345678" in page
+    assert "1 object was not imported. The reason is listed below. 1 imported object has a note." in page
 
 
 @pytest.mark.parametrize(

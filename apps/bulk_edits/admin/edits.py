@@ -131,6 +131,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
             "panel/bulk_edits/report.html",
             f"{edit}",
             original=edit,
+            row_page=_get_row_page(edit),
             badge=STATE_COLORS[edit.state],
             who=get_actor_name(edit.actor),
             operations=describe_operations(edit.operations),
@@ -149,7 +150,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
     def _render_draft(self, request: HttpRequest, edit: BulkEdit, form: EditForm) -> HttpResponse:
         names = edit_targets[edit.kind].model._meta
         noun = str(names.verbose_name if edit.total == 1 else names.verbose_name_plural)
-        context: Attrs = {"original": edit, "form": form, "noun": noun}
+        context: Attrs = {"original": edit, "row_page": _get_row_page(edit), "form": form, "noun": noun}
         if edit.operations and not form.is_bound:
             preview = EditedRow.objects.filter(edit=edit, dry=True).order_by("row_id")
             context |= {"operations": describe_operations(edit.operations), "preview": translate_rows(preview)}
@@ -200,3 +201,9 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
             values = {"id": row.row_id, "name": row.label, "result": row.get_fate_display()}
             writer.write({**values, "reason": row.reason, "changes": changes})
         return response
+
+
+def _get_row_page(edit: BulkEdit) -> str:
+    """Return the name of the page of an edited row."""
+    names = edit_targets[edit.kind].model._meta
+    return f"admin:{names.app_label}_{names.model_name}_change"

@@ -57,7 +57,9 @@ class CollectionForm(PublishableForm[Collection]):
     def prepare(self) -> None:
         super().prepare()
         if "picture" in self.fields:
-            self.fields["picture"].widget.thumbnail = _render_image(self.instance)
+            self.fields["picture"].widget.thumbnail = image = _render_image(self.instance)
+            if image is None:
+                self.fields["remove_picture"].widget = forms.HiddenInput()
 
     def clean_picture(self) -> UploadedFile[bytes] | None:
         """Check the file size. The service checks that the file is an image."""

@@ -142,6 +142,7 @@ class SmartCollectionForm(CollectionForm):
 class SmartCollectionAdmin(CollectionAdmin):
     kind = Collection.Kind.SMART
     menu = MenuItem("Products", "rule", 30)
+    add_title = gettext_lazy("Add smart collection")
     search_terms = pgettext_lazy("search", "category, categories, group, rule, automatic")
     form = SmartCollectionForm
     intro = gettext_lazy("Smart collections contain every product that matches their rules.")

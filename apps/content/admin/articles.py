@@ -156,7 +156,9 @@ class ArticleForm(PublishingForm[Article]):
     def prepare(self) -> None:
         super().prepare()
         if "picture" in self.fields:
-            self.fields["picture"].widget.thumbnail = _render_image(self.instance)
+            self.fields["picture"].widget.thumbnail = image = _render_image(self.instance)
+            if image is None:
+                self.fields["remove_picture"].widget = forms.HiddenInput()
         if "author" in self.fields:
             members = Membership.rows().select_related("user").order_by("id")
             names = {member.user.get_full_name() for member in members} | set(articles.list_authors()[:MAX_SUGGESTIONS])

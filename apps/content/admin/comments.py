@@ -13,6 +13,7 @@ from apps.content.domain import comments
 from apps.content.models import Comment
 from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.forms import PanelForm
+from apps.core.admin.lists.filters import Choices, Screen, ViewsFilter
 from apps.core.admin.lists.selection import get_selected_ids
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
@@ -45,6 +46,14 @@ ACTIONS: dict[str, tuple[Callable[..., None], StrOrPromise, frozenset[str]]] = {
 }
 
 
+class ViewFilter(ViewsFilter):
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
+        return [("all", _("All")), *((status.value, str(status.label)) for status in Status)]
+
+    def filter_view(self, queryset: QuerySet[Comment], view: str) -> QuerySet[Comment]:
+        return queryset.filter(status=view)
+
+
 class CommentForm(PanelForm[Comment]):
     """Form to correct the author and the text of a comment."""
 
@@ -61,7 +70,7 @@ class CommentAdmin(ShopOwnedAdmin[Comment]):
     change_form_template = "panel/comments/change_form.html"
     list_display = ("excerpt", "author", "article", "state", "created_at")
     mobile_hide_labels = ("author", "article")
-    list_filter = ("status", "blog")
+    list_filter = (ViewFilter, "status", "blog")
     list_filter_submit = True
     list_select_related = ("article",)
     search_fields = ("author__icontains", "email__icontains", "body__icontains")
@@ -157,7 +166,7 @@ dashboard.tasks.add(
         gettext_lazy("Comments"),
         gettext_lazy("waiting for approval"),
         Comment,
-        "status__exact=unapproved",
+        f"view={Status.UNAPPROVED}",
         lambda request: Comment.rows().filter(status=Comment.Status.UNAPPROVED),
         order=70,
     )

@@ -52,6 +52,7 @@ class MobileAppForm(PanelForm[MobilePlatformApplication]):
 class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     form = MobileAppForm
     menu = MenuItem("Online store", "phone_iphone", 60, gettext_lazy("Mobile apps"))
+    add_title = gettext_lazy("Add mobile app")
     search_terms = pgettext_lazy("search", "phone, smartphone, android, ios, iphone, deep link")
     topics = "mobile_platform_applications"
     intro = gettext_lazy(

@@ -191,7 +191,10 @@ class ReadOnlyField(UnfoldAdminReadonlyField):
     def contents(self) -> SafeString:
         """Return the formatted value, cached because the theme's templates read it several times."""
         format_value = getattr(self.form.fields.get(self.field["field"]), "render_read_only", None)
-        value = self.resolved_field[2] if self.resolved_field else None
+        field, column, value = self.resolved_field or (None, None, None)
+        is_blank = value is None or value == ""
+        if self.resolved_field and field is None and is_blank and not getattr(column, "boolean", False):
+            return conditional_escape(self.empty_value_display)
         if format_value is not None and value not in {None, ""}:
             return format_value(value)
         return (

@@ -310,13 +310,11 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         if not other_id:
             return HttpResponseRedirect(self.url("merge", keep.pk))
         other: Customer = self.get_row_or_404(request, other_id)
-        error_text, choices = "", compare.parse_choices(request.POST.dict())
+        error_text, choices, other_name = "", compare.parse_choices(request.POST.dict()), str(other)
         try:
             if request.method == "POST":
                 if merge.merge_customers(keep, other, choices, **self.event_kwargs(request)):
-                    success_text = _("Customer {number} was merged into {customer}.").format(
-                        number=other_id, customer=keep
-                    )
+                    success_text = _("{other} was merged into {customer}.").format(other=other_name, customer=keep)
                     self.message_user(request, success_text, messages.SUCCESS)
                     return self._redirect_to_customer(keep)
                 message = _("Merging customers. This page shows the progress.")

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -101,8 +102,13 @@ class DocumentSettingsAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[DocumentSettings]
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Redirect to the form, or to the page that shows the settings to staff who may not change them."""
         require_permission(request, "documents.view_documentsettings", CHANGE)
-        saved = None if self.has_change_permission(request) else DocumentSettings.objects.first()
-        return HttpResponseRedirect(self.url("change", saved.pk) if saved else self.url("edit"))
+        if self.has_change_permission(request):
+            return HttpResponseRedirect(self.url("edit"))
+        saved = DocumentSettings.objects.first()
+        if saved is None:
+            self.message_user(request, _("The settings of invoices and documents have not been changed yet."))
+            return HttpResponseRedirect(reverse("admin:index"))
+        return HttpResponseRedirect(self.url("change", saved.pk))
 
     @extra_view("edit/", CHANGE, keyed=True)
     def edit_view(self, request: HttpRequest) -> HttpResponse:

@@ -1,5 +1,7 @@
 """Panel pages for locations. Locations of fulfillment services are read-only."""
 
+from typing import Any
+
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import Sum
@@ -93,6 +95,11 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
             levels = InventoryLevel.rows().filter(location=location.pk, available__gt=0)
             location.units = levels.aggregate(units=Sum("available"))["units"] or 0  # type: ignore[attr-defined]
         return location
+
+    def get_fieldsets(self, request: HttpRequest, obj: Location | None = None) -> Any:
+        """Return the fields. A new location has no quantity yet."""
+        (title, _fields), address = self.fieldsets
+        return self.fieldsets if obj else ((title, {"fields": (("name", "priority"),)}), address)
 
     def has_change_permission(self, request: HttpRequest, obj: Location | None = None) -> bool:
         return bool(super().has_change_permission(request, obj)) and not (obj is not None and obj.legacy)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from django.db.models import Q
 
@@ -26,7 +27,10 @@ class FoundItems:
 
 
 def find_items(code: str) -> FoundItems:
-    """Return the items with this SKU or barcode. Otherwise, return up to ten items to choose from."""
+    """Return the items with this SKU or barcode. Otherwise, return up to ten newest items to choose from.
+
+    Items are in the order of their creation, so that variants are in the order of their product.
+    """
     code = code.replace("\0", "").strip()[:MAX_CODE_LENGTH]
     if not code:
         return FoundItems([])
@@ -40,4 +44,4 @@ def _find(conditions: Iterable[Q]) -> list[InventoryItem]:
     for condition in conditions:
         for item in InventoryItem.objects.filter(condition).order_by("-pk")[:MAX_FOUND]:
             found.setdefault(item.pk, item)
-    return list(found.values())[:MAX_FOUND]
+    return sorted(list(found.values())[:MAX_FOUND], key=attrgetter("pk"))

@@ -1,16 +1,17 @@
 """What the page of an import shows: the progress of its streams, and the objects that were not imported."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from django.contrib import admin
 from django.contrib.admin.utils import label_for_field
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from apps.catalog.models import CustomCollection, SmartCollection
 from apps.core.admin.menu import get_list_url
 from apps.core.i18n.messages import translate
 from apps.core.tenancy.models import Shop
@@ -23,6 +24,11 @@ from apps.store_imports.models import ImportProblem, StoreConnection, StoreImpor
 
 MAX_SHOWN_PROBLEMS = 100
 _BATCH_SIZE = 500
+# The models with pages in the panel, if they differ from the models of the streams.
+_PANEL_MODELS: Mapping[str, type[Model]] = {
+    "custom_collections": CustomCollection,
+    "smart_collections": SmartCollection,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +60,17 @@ class StreamRow:
 
 @dataclass(frozen=True, slots=True)
 class ProblemRow:
-    """An object that was not imported, or not completely. ``link`` is the page of the imported object."""
+    """An object that was not imported, or not completely.
+
+    ``link`` is the page of the imported object, and ``label`` its name there.
+    """
 
     stream: str
     source_id: int
     is_failure: bool
     reason: str
     target_id: int | None
+    label: str
     link: str
 
 
@@ -111,18 +121,22 @@ def iterate_problem_rows(problems: QuerySet[ImportProblem]) -> Iterator[ProblemR
 
 def build_problem_rows(problems: Sequence[ImportProblem]) -> Iterator[ProblemRow]:
     targets: dict[str, Mapping[int, int]] = {}
+    labels: dict[str, Mapping[int, str]] = {}
     for name in {problem.stream for problem in problems}:
         ids = [problem.source_id for problem in problems if problem.stream == name]
         targets[name] = IdMap(problems[0].store_import_id).get_target_ids(streams[name].resource, ids)
+        labels[name] = _get_labels(name, targets[name].values())
     for problem in problems:
-        target_id = targets.get(problem.stream, {}).get(problem.source_id)
+        target_id = targets[problem.stream].get(problem.source_id)
+        label = labels[problem.stream].get(target_id, "") if target_id else ""
         yield ProblemRow(
             str(get_stream_label(problem.stream)),
             problem.source_id,
             problem.is_failure,
             translate(problem.reason),
             target_id,
-            _find_object_url(problem.stream, target_id) if target_id else "",
+            label,
+            _get_object_url(problem.stream, target_id) if target_id and label else "",
         )
 
 
@@ -138,12 +152,22 @@ def _format(value: object) -> str:
 
 
 def _find_list_url(request: HttpRequest, name: str) -> str:
-    model = streams[name].model
+    model = _get_panel_model(name)
     return get_list_url(request, model) if admin.site.is_registered(model) else ""
 
 
-def _find_object_url(name: str, target_id: int) -> str:
-    model = streams[name].model
+def _get_labels(name: str, ids: Iterable[int]) -> Mapping[int, str]:
+    """Return the names of the objects with pages in the panel, by ID."""
+    model = _get_panel_model(name)
     if not admin.site.is_registered(model):
-        return ""
+        return {}
+    return {pk: str(row) for pk, row in model._default_manager.in_bulk(list(ids)).items()}
+
+
+def _get_panel_model(name: str) -> type[Model]:
+    return _PANEL_MODELS.get(name, streams[name].model)
+
+
+def _get_object_url(name: str, target_id: int) -> str:
+    model = _get_panel_model(name)
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[target_id])

@@ -96,14 +96,19 @@ class StoreImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StoreImport]):
         rows = report.list_streams(request, store_import, connection.streams if connection else ())
         states = [row.state for row in rows if row.state is not None]
         problems = report.get_problems(request, store_import)
+        state = connection.state if connection else store_import.state
+        if state == _State.DONE:
+            rows = [row for row in rows if row.state is None or row.state.done]
         context: Attrs = {
             "original": store_import,
             "connection": connection,
-            "state": connection.state if connection else store_import.state,
+            "state": state,
             "streams": rows,
             "has_begun": bool(states),
             "problems": list(report.build_problem_rows(list(problems[: report.MAX_SHOWN_PROBLEMS]))),
             "problem_count": problems.count(),
+            "failed": sum(stream.failed for stream in states),
+            "notes": problems.filter(is_failure=False).count(),
             "may_start": has_permission(request, ADD) and store_import.ended_at is None,
             "ended": store_import.ended_at and StoreImportEnded(store_import.ended_at).sentence,
             "settings": report.list_settings(connection.settings) if connection else [],

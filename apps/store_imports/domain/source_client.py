@@ -47,7 +47,7 @@ _INVALID_TOKEN = define_text(
 )
 _NO_ADDRESS = define_text("store_imports.no_address", "Enter the address of the store, such as https://shop.example.")
 _UNREACHABLE = define_message(
-    "store_imports.unreachable", "{url} could not be reached after {attempts} attempts: {reason}. Run the import again."
+    "store_imports.unreachable", "{url} could not be reached after {attempts} attempts: {reason}."
 )
 _REFUSED = define_message("store_imports.refused", "{url} can't be read: {reason}")
 _PRIVATE_ADDRESS = define_message(

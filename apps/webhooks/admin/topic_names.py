@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from apps.core.events.timelines import get_topic_label
@@ -20,9 +21,13 @@ from apps.webhooks.domain.topic_examples import (
 
 
 def format_topic(topic: str, note: str = "") -> SafeString:
-    """Return the name of a topic in plain words, its code, and a note."""
-    code = _("{topic} ({kind})").format(topic=topic, kind=note) if note else topic
-    return format_html('<span class="bo-two"><strong>{}</strong> <span>{}</span></span>', get_topic_label(topic), code)
+    """Return the name of a topic in plain words, its code, and a note, which is the name of an unknown topic."""
+    label = get_topic_label(topic)
+    if note and label == topic:
+        label, code = capfirst(note), topic
+    else:
+        code = _("{topic} ({kind})").format(topic=topic, kind=note) if note else topic
+    return format_html('<span class="bo-two"><strong>{}</strong> <span>{}</span></span>', label, code)
 
 
 def find_topics(term: str) -> list[str]:

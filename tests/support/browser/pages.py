@@ -12,13 +12,12 @@ TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 # Rules about colors: the only rules with results that depend on the color scheme. They take half of axe's time.
 COLOURS = ("color-contrast", "link-in-text-block")
 # Run axe with all rules. If ``colours`` is not empty, run only these rules on the document, and all rules on new
-# elements. On phones, the Save button is not fixed while axe runs, because users can scroll the targets below it into
-# view.
+# elements. Bars with buttons are not sticky while axe runs, because users can scroll the targets below them into view.
 LOOK = """async ([tags, colours]) => {
     const run = async (where, runOnly) => (await axe.run(where, {runOnly, resultTypes: ['violations']})).violations;
     const all = {type: 'tag', values: tags};
-    const save = document.querySelector('#submit-row [name=_save]');
-    save?.style.setProperty('position', 'static');
+    const bars = document.querySelectorAll('.bo-actions-bar, .bo-selection, #submit-row, #submit-row [name=_save]');
+    bars.forEach(bar => bar.style.setProperty('position', 'static'));
     const seen = [...document.querySelectorAll('*')].filter(e => e.checkVisibility());
     const since = seen.filter(e => !window.seenBefore?.has(e));
     window.seenBefore = new Set(seen);
@@ -26,7 +25,7 @@ LOOK = """async ([tags, colours]) => {
         ...await run(document, {type: 'rule', values: colours}),
         ...since.length ? await run({include: since}, all) : [],
     ];
-    save?.style.removeProperty('position');
+    bars.forEach(bar => bar.style.removeProperty('position'));
     return found.flatMap(v => v.nodes.map(n => v.id + ' ' + n.html.slice(0, 160)));
 }"""
 # Return how many pixels the page is wider than the window. Scripts may lay out elements some frames after a resize, so

@@ -283,6 +283,8 @@ class PanelAdmin(AuditedAdmin[M]):
     ) -> HttpResponse:
         """Render the form, or save a submission once. After a domain error, show the input together with the error."""
         extra_context = {**self._get_header_context(request), **(extra_context or {})}
+        if object_id is None and self.add_title:
+            extra_context.setdefault("title", self.add_title)
         render_form = super().changeform_view
         try:
             return cast(
