@@ -39,6 +39,13 @@ SIDEWAYS = """async () => {
     }
     return wide;
 }"""
+# Return the tables that are wider than the section that clips them.
+CLIPPED = """() => [...document.querySelectorAll('#content table')].filter(table => table.checkVisibility()).filter(table => {
+    const clips = e => ['hidden', 'clip'].includes(getComputedStyle(e).overflowX);
+    let box = table.parentElement;
+    while (box && !clips(box) && getComputedStyle(box).overflowX === 'visible') box = box.parentElement;
+    return box && clips(box) && table.getBoundingClientRect().right > box.getBoundingClientRect().right + 1;
+}).map(table => 'clipped table: ' + table.textContent.trim().replaceAll(/\\s+/g, ' ').slice(0, 80))"""
 # Return labels, buttons and headings that are cut off. The page header shortens its breadcrumbs on purpose.
 CUT = """() => [...document.querySelectorAll('#content :is(label, legend, button, a, h1, h2, h3, dt, p)')]
     .filter(e => e.checkVisibility() && !e.closest('.bo-hidden, .cm-editor, thead'))
@@ -94,7 +101,7 @@ class BrowserPage:
         return self.page.evaluate(LOOK, [TAGS, COLOURS if recoloured else ()])
 
     def barriers(self, color_schemes: tuple[Look, ...] = ("light", "dark")) -> list[tuple[str, str]]:
-        """Return axe's violations and the page's excess width in light and dark mode.
+        """Return axe's violations, the page's excess width and clipped tables in light and dark mode.
 
         The modes are checked on one loaded page, because loading takes longer than checking. In the second mode, only
         the color rules run, plus all rules on elements that did not exist before.
@@ -107,6 +114,7 @@ class BrowserPage:
             problems = self.violations(recoloured=color_scheme != color_schemes[0])
             violations += [(color_scheme, problem) for problem in problems]
             violations += [(color_scheme, f"{wide} pixels too wide")] if (wide := self.sideways()) > 0 else []
+            violations += [(color_scheme, table) for table in self.page.evaluate(CLIPPED)]
         return violations
 
     def unreachable(self) -> list[str]:
