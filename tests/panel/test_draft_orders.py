@@ -156,7 +156,7 @@ def test_stock_and_codes_that_are_refused_are_named_at_their_fields(panel: Panel
         ("INK shirt", ["Work shirt · Ink"]),
         ("shirt WS-2", ["Work shirt · Sand"]),
         ("shirt sa", ["Work shirt · Sand"]),
-        ("work shirt", ["Work shirt · Sand", "Work shirt · Ink"]),
+        ("work shirt", ["Work shirt · Ink", "Work shirt · Sand"]),
         ("work shirt red", []),
         ("red ink", ["Red hat · Ink"]),
     ],

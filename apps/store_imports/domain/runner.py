@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Case, DateTimeField, F, Model, Q, Value, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -24,11 +24,10 @@ from apps.core.events.recording import record_for_audit_log_only
 from apps.core.tenancy.scope import get_current_shop
 from apps.store_imports.domain.errors import CurrencyDiffers, StoreImportBusy, StoreImportEnded
 from apps.store_imports.domain.id_map import IdMap, NewId
-from apps.store_imports.domain.moments import set_creation_times
 from apps.store_imports.domain.path_redirects import redirect_source_paths
 from apps.store_imports.domain.progress import add_seconds, create_states
 from apps.store_imports.domain.selection import select_streams
-from apps.store_imports.domain.source_client import SourceClient, SourceObject
+from apps.store_imports.domain.source_client import SourceClient, SourceObject, read_creation_time
 from apps.store_imports.domain.streams import ObjectResult, Outcome, Source, Stream, get_digest, streams
 from apps.store_imports.models import ImportProblem, MappedId, StoreImport, StreamState
 
@@ -247,13 +246,27 @@ def _import_page(  # noqa: PLR0917 - the parts of a run
         with record_for_audit_log_only():
             results = stream.write_objects(source, pending, files) if pending else []
             if stream.sets_creation_time:
-                set_creation_times(stream.model, pending, results, at=source.at)
+                _set_creation_times(stream.model, pending, results, at=source.at)
             results = redirect_source_paths(source, stream, pending, results)
         _save_results(store_import, stream, source, dict(zip(ids, results, strict=True)), digests)
         counts = Counter(result.outcome for result in results)
         counts[Outcome.UNCHANGED] += len(unchanged)
         _advance(state, max(state.position, stream.get_position(page)), counts)
     return len(pending)
+
+
+def _set_creation_times(
+    model: type[Model], objects: Sequence[SourceObject], results: Sequence[ObjectResult], *, at: datetime
+) -> None:
+    """Set the times of creation of new objects to those in the store. ``at`` is the time of the import."""
+    times = {
+        result.target_id: Value(created_at, DateTimeField())
+        for row, result in zip(objects, results, strict=True)
+        if result.outcome == Outcome.NEW and (created_at := read_creation_time(row, at).get("created_at"))
+    }
+    if times:
+        rows = model._default_manager.filter(pk__in=times)
+        rows.update(created_at=Case(*(When(pk=pk, then=created_at) for pk, created_at in times.items())))
 
 
 def _find_incomplete(store_import: StoreImport, stream: Stream) -> set[int]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from operator import itemgetter
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -19,7 +19,8 @@ from apps.core.http.errors import ADDRESS_NOT_ALLOWED, HttpRequestFailed, HttpRe
 from apps.core.http.sync_client import MIB, CallbackResponse, Limits, send_request
 from apps.core.i18n.messages import as_message, define_message, define_text
 from apps.core.strict_json import InvalidJson, parse_json
-from apps.core.timestamps import parse_rfc_2822
+from apps.core.timestamps import InvalidDate, parse_rfc_2822, parse_timestamp
+from apps.core.types import Attrs
 from apps.store_imports.domain.errors import SourceUnreachable, SourceUnreadable
 
 # An object of the REST API, as decoded JSON.
@@ -305,3 +306,17 @@ def _get_retry_after(response: CallbackResponse) -> float:
     """Return the seconds of ``Retry-After``, or 1 if the header is missing or is a date."""
     text = response.headers.get("Retry-After", "")
     return min(float(text), MAX_RETRY_AFTER_SECONDS) if _SECONDS.fullmatch(text) else FIRST_PAUSE_SECONDS
+
+
+def parse_source_moment(text: object) -> datetime | None:
+    """Return the time in an object of the source, or None if there is no valid time."""
+    try:
+        return parse_timestamp(text, UTC) if isinstance(text, str) else None
+    except InvalidDate:
+        return None
+
+
+def read_creation_time(source_object: SourceObject, at: datetime) -> Attrs:
+    """Return the time of creation as a value of ``created_at``, but no time in the future of this installation."""
+    created_at = parse_source_moment(source_object.get("created_at"))
+    return {"created_at": min(created_at, at)} if created_at else {}

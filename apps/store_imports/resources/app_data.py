@@ -27,8 +27,7 @@ from apps.imports_exports.resources.cells import convert_api_errors
 from apps.shops.domain.app_installation import create_app, install_app
 from apps.store_imports.domain.comparison import CREATED_NOW, Comparison
 from apps.store_imports.domain.id_map import NewId
-from apps.store_imports.domain.moments import read_creation_time
-from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
+from apps.store_imports.domain.source_client import SourceObject, read_creation_time, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.models import MappedId
 from apps.store_imports.resources.rest_objects import create_reader

@@ -26,8 +26,7 @@ from apps.core.tenancy.scope import get_current_shop
 from apps.core.timestamps import truncate_to_second
 from apps.imports_exports.resources.cells import convert_api_errors
 from apps.store_imports.domain.comparison import CREATED_NOW, KEEPS_HANDLE, OWN_ADDRESS, Comparison
-from apps.store_imports.domain.moments import parse_source_moment
-from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
+from apps.store_imports.domain.source_client import SourceObject, parse_source_moment, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.handles import find_taken_handles
 from apps.store_imports.resources.rest_objects import create_reader

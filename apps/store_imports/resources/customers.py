@@ -30,8 +30,13 @@ from apps.customers.domain.customers import (
 from apps.customers.models import Address, Customer
 from apps.imports_exports.resources.cells import convert_api_errors
 from apps.store_imports.domain.comparison import Comparison
-from apps.store_imports.domain.moments import parse_source_moment, read_creation_time
-from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed
+from apps.store_imports.domain.source_client import (
+    ObjectGone,
+    SourceObject,
+    parse_source_moment,
+    read_creation_time,
+    refuse_malformed,
+)
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.rest_objects import create_reader, read_objects
 

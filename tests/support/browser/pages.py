@@ -40,7 +40,8 @@ SIDEWAYS = """async () => {
     return wide;
 }"""
 # Return the tables that are wider than the section that clips them.
-CLIPPED = """() => [...document.querySelectorAll('#content table')].filter(table => table.checkVisibility()).filter(table => {
+CLIPPED = """() => [...document.querySelectorAll('#content table')].filter(table => {
+    if (!table.checkVisibility()) return false;
     const clips = e => ['hidden', 'clip'].includes(getComputedStyle(e).overflowX);
     let box = table.parentElement;
     while (box && !clips(box) && getComputedStyle(box).overflowX === 'visible') box = box.parentElement;

@@ -21,8 +21,7 @@ from apps.core.rest.versions import get_latest_version
 from apps.imports_exports.resources.cells import convert_api_errors
 from apps.store_imports.domain.comparison import CREATED_NOW, KEEPS_HANDLE, KEEPS_TIME, OWN_ADDRESS, Comparison
 from apps.store_imports.domain.id_map import NewId
-from apps.store_imports.domain.moments import read_creation_time
-from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed
+from apps.store_imports.domain.source_client import ObjectGone, SourceObject, read_creation_time, refuse_malformed
 from apps.store_imports.domain.streams import (
     ACTOR,
     IdList,

@@ -16,8 +16,7 @@ from apps.core.rest.resources.serializers import validate_body
 from apps.core.rest.versions import get_latest_version
 from apps.imports_exports.resources.cells import convert_api_errors
 from apps.store_imports.domain.comparison import KEEPS_HANDLE, KEEPS_TIME, Comparison
-from apps.store_imports.domain.moments import read_creation_time
-from apps.store_imports.domain.source_client import SourceObject
+from apps.store_imports.domain.source_client import SourceObject, read_creation_time
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.handles import find_taken_handles
 from apps.store_imports.resources.rest_objects import create_reader

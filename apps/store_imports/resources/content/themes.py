@@ -22,8 +22,13 @@ from apps.content.models import Asset, FileContent, Theme
 from apps.core.i18n.messages import Message, as_message, define_message, define_text
 from apps.core.media.storage import StorageFailed
 from apps.store_imports.domain.comparison import Comparison
-from apps.store_imports.domain.moments import read_creation_time
-from apps.store_imports.domain.source_client import ObjectGone, SourceObject, refuse_malformed, sort_by_id
+from apps.store_imports.domain.source_client import (
+    ObjectGone,
+    SourceObject,
+    read_creation_time,
+    refuse_malformed,
+    sort_by_id,
+)
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.models import MappedId
 from apps.store_imports.resources.rest_objects import create_reader

@@ -18,8 +18,7 @@ from apps.gift_cards.domain.payments import GIFT_CARD
 from apps.imports_exports.resources.exported_orders.references import PRIMARY
 from apps.orders.models import Order, Transaction
 from apps.refunds.models import RefundLineItem
-from apps.store_imports.domain.moments import parse_source_moment
-from apps.store_imports.domain.source_client import SourceObject
+from apps.store_imports.domain.source_client import SourceObject, parse_source_moment
 
 _OTHER_LOCATION = define_message(
     "store_imports.other_location",

@@ -19,8 +19,7 @@ from apps.orders.domain.create.restored_stock import get_new_stock, record_resto
 from apps.orders.domain.updates import delete_order
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 from apps.refunds.models import Refund
-from apps.store_imports.domain.moments import parse_source_moment
-from apps.store_imports.domain.source_client import SourceObject
+from apps.store_imports.domain.source_client import SourceObject, parse_source_moment
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, Stream, write_in_savepoint
 from apps.store_imports.resources.orders.comparison import (
     COMPARISON,

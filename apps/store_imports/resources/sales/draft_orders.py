@@ -34,8 +34,7 @@ from apps.draft_orders.models import DraftOrder, DraftOrderLine
 from apps.imports_exports.resources.cells import convert_api_errors
 from apps.orders.models import Order
 from apps.store_imports.domain.comparison import Comparison
-from apps.store_imports.domain.moments import parse_source_moment
-from apps.store_imports.domain.source_client import SourceObject, refuse_malformed
+from apps.store_imports.domain.source_client import SourceObject, parse_source_moment, refuse_malformed
 from apps.store_imports.domain.streams import ACTOR, IdList, ObjectResult, Outcome, Source, write_in_savepoint
 from apps.store_imports.resources.customers import ERASED, ERASED_REASON
 from apps.store_imports.resources.optional_lists import OptionalStream
