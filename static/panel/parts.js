@@ -10,6 +10,7 @@
       const content = await answer.text();
       if (url === place.dataset.part) place.innerHTML = content;
     } catch {
+      if (url !== place.dataset.part) return;
       const note = document.createElement("p");
       note.className = "bo-subtle";
       note.textContent = translate("This content could not be loaded.");

@@ -119,7 +119,7 @@ def test_a_full_refund_is_one_click_and_works_without_scripts(refund_client: Pan
 def get_payments(response: Response) -> list[str]:
     """Return the payments before and after the refund from the summary of the order."""
     text = " ".join(re.sub(r"<[^>]*>", " ", get_text(response)).split())
-    return re.findall(r"(?:Paid|Refunded so far|This refund|Net payment) [\d.]+ USD", text)
+    return re.findall(r"(?:Paid|Refunded so far|Pending refunds|This refund|Net payment) [\d.]+ USD", text)
 
 
 def test_the_summary_shows_the_payments_before_and_after_the_refund(refund_client: Panel, order: Order) -> None:
@@ -137,7 +137,12 @@ def test_the_summary_shows_the_payments_before_and_after_the_refund(refund_clien
         "Net payment 35.00 USD",
     ]
     assert get_payments(look)[2:] == ["This refund 7.50 USD", "Net payment 27.50 USD"]
-    assert get_payments(after)[1:] == ["Refunded so far 7.50 USD", "This refund 2.50 USD", "Net payment 25.00 USD"]
+    assert get_payments(after)[1:] == [
+        "Refunded so far 0.00 USD",
+        "Pending refunds 7.50 USD",
+        "This refund 2.50 USD",
+        "Net payment 25.00 USD",
+    ]
 
 
 def test_a_wrong_amount_has_no_payments_after_the_refund(refund_client: Panel, order: Order) -> None:

@@ -13,7 +13,7 @@ from apps.core.rest.versions import get_latest_version
 from apps.core.tenancy.models import Membership, Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.discounts.domain.consistency_checks import check_usage_counts
-from apps.discounts.models import DiscountCode
+from apps.discounts.models import DiscountCode, PriceRule
 from apps.draft_orders.models import DraftOrder
 from apps.gift_cards.domain.consistency_checks import check_gift_card_balances
 from apps.gift_cards.domain.gift_cards import adjust_balance
@@ -151,6 +151,22 @@ def test_a_code_deleted_in_the_store_is_deleted_here(importer: StoreImporter) ->
         assert next(passes).deleted == 1
 
         assert set(DiscountCode.objects.values_list("code", flat=True)) == {"ONE", "THREE"}
+
+
+def test_a_deleted_discount_that_was_changed_here_keeps_its_codes(importer: StoreImporter) -> None:
+    rules = [post(importer.source, "price_rules", "price_rule", {**RULE, "title": title}) for title in ("Old", "New")]
+    for rule in rules:
+        post(importer.source, f"price_rules/{rule['id']}/discount_codes", "discount_code", {"code": rule["title"]})
+    with follow(importer) as passes:
+        next(passes)
+        changed = PriceRule.objects.get(title="Old")
+        response = importer.target.put(f"price_rules/{changed.pk}.json", {"price_rule": {"value": "-20.0"}})
+        assert response.status_code == 200
+        assert importer.source.delete(f"price_rules/{rules[0]['id']}.json").status_code in {200, 204}
+
+        assert next(passes).deleted == 0
+
+        assert set(DiscountCode.objects.values_list("code", flat=True)) == {"Old", "New"}
 
 
 def test_an_interrupted_import_of_codes_creates_each_code_once(

@@ -53,6 +53,8 @@ from apps.imports_exports.models import Import, ImportedRow
 
 # A killed worker blocks other workers for this long.
 LEASE = timedelta(seconds=60)
+# The last line for which a validation names all errors if the row has cells that can't be read, which takes a dry run.
+_LAST_COMPLETED_LINE = 1000
 
 
 class ImportBusy(DomainError):
@@ -161,7 +163,9 @@ def import_batch(
     outcomes = []
     for row in (numbered_row.row for numbered_row in batch):
         if row.body is None:
-            outcomes.append(RowOutcome(RowResult.FAILED, reason=_find_all_problems(row, allowed, actor)))
+            is_completed = dry and row.line <= _LAST_COMPLETED_LINE
+            reason = _find_all_problems(row, allowed, actor) if is_completed else row.problem
+            outcomes.append(RowOutcome(RowResult.FAILED, reason=reason))
         elif row.kind not in allowed:
             reason = _FORBIDDEN(kind=Message(f"resource_name.{row.kind}"))
             outcomes.append(RowOutcome(RowResult.FAILED, reason=reason))

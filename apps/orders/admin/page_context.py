@@ -195,9 +195,11 @@ def get_summary_context(lines: Sequence[LineItem]) -> Context:
 def get_payment_summary(order: Order, refundable: Decimal, refund: Decimal) -> Context:
     """Return the amounts of panel/orders/payment_summary.html before and after a refund."""
     money = totals.get_shop_formatter(order)
+    pending = order.net_payment - refundable
     return {
         "paid": money(order.total_paid),
-        "refunded_so_far": money(order.total_paid - refundable),
+        "refunded_so_far": money(order.total_refunded),
+        "pending_refunds": money(pending) if pending > 0 else "",
         "this_refund": money(refund),
         "net_payment": money(refundable - refund),
     }

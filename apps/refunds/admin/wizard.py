@@ -71,7 +71,7 @@ def _calculation_context(form: RefundForm, result: RefundCalculation) -> Context
     return {
         "payments": _get_payment_summary(form, sum(settlement.in_order, ZERO)),
         "found": result,
-        "is_empty": not (result.total or refunded),
+        "is_empty": not (result.lines or result.shipping or result.duties or refunded),
         "sums": [
             (_("Subtotal"), money(sum((part.subtotal for part in result.lines), ZERO))),
             (_("Shipping"), money(sum((part.amount for part in result.shipping), ZERO))),

@@ -106,6 +106,14 @@ def list_streams(request: HttpRequest, store_import: StoreImport, selected: Sequ
     return [StreamRow(str(get_stream_label(name)), states.get(name), _find_list_url(request, name)) for name in names]
 
 
+def select_imported(rows: Sequence[StreamRow], store_import: StoreImport) -> list[StreamRow]:
+    """Return the streams that this or an earlier pass has imported objects of."""
+    ids = IdMap(store_import.pk)
+    return [
+        row for row in rows if row.state is None or row.state.done or ids.has_entries(streams[row.state.name].resource)
+    ]
+
+
 def get_problems(request: HttpRequest, store_import: StoreImport) -> QuerySet[ImportProblem]:
     """Return the problems of the objects that the user may import, because reasons can contain personal data."""
     names = [name for group in get_allowed_groups(request) for name in group.streams]

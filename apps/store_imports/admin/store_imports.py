@@ -30,7 +30,7 @@ from apps.store_imports.domain import background_runs, connections
 from apps.store_imports.domain.errors import StoreImportEnded
 from apps.store_imports.domain.progress import describe_remaining, estimate_remaining
 from apps.store_imports.domain.selection import GROUPS, find_missing_references, get_stream_label, select_streams
-from apps.store_imports.models import StoreConnection, StoreImport
+from apps.store_imports.models import ImportProblem, StoreConnection, StoreImport
 
 VIEW, ADD = "store_imports.view_storeimport", "store_imports.add_storeimport"
 _State = StoreConnection.State
@@ -98,7 +98,7 @@ class StoreImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StoreImport]):
         problems = report.get_problems(request, store_import)
         state = connection.state if connection else store_import.state
         if state == _State.DONE:
-            rows = [row for row in rows if row.state is None or row.state.done]
+            rows = report.select_imported(rows, store_import)
         context: Attrs = {
             "original": store_import,
             "connection": connection,
@@ -107,7 +107,7 @@ class StoreImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StoreImport]):
             "has_begun": bool(states),
             "problems": list(report.build_problem_rows(list(problems[: report.MAX_SHOWN_PROBLEMS]))),
             "problem_count": problems.count(),
-            "failed": sum(stream.failed for stream in states),
+            "failed": ImportProblem.objects.filter(store_import=store_import, is_failure=True).count(),
             "notes": problems.filter(is_failure=False).count(),
             "may_start": has_permission(request, ADD) and store_import.ended_at is None,
             "ended": store_import.ended_at and StoreImportEnded(store_import.ended_at).sentence,

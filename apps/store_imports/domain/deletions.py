@@ -74,7 +74,7 @@ def _find_missing_ids(
             missing.append(source_id)
     if len(missing) > max(MAX_MISSING_FEW, total * MAX_MISSING_SHARE):
         return ()
-    return [source_id for chunk in _split(missing, IDS_PER_PAGE) for source_id in _confirm(source, members, chunk)]
+    return _confirm(source, members, missing) if missing else ()
 
 
 def _count(source: Source, members: Sequence[Stream]) -> int | None:
@@ -98,11 +98,16 @@ def _count_expected(store_import: StoreImport, members: Sequence[Stream]) -> int
     return entries.exclude(digest=MappedId.KEPT).count() + unmapped.count()
 
 
-def _confirm(source: Source, members: Sequence[Stream], chunk: Sequence[int]) -> Sequence[int]:
-    """Return the ids of a chunk that the store does not return if it is asked for them."""
-    source.keep_alive()
-    found = {source_id for stream in members for source_id in stream.list_ids(source, chunk)}
-    return [source_id for source_id in chunk if source_id not in found]
+def _confirm(source: Source, members: Sequence[Stream], missing: Sequence[int]) -> Sequence[int]:
+    """Return the ids that the store does not return if it is asked for them."""
+    returned: set[int] = set()
+    for stream in members:
+        # A stream without a list of all ids has no filter for ids, so its lists are read once more.
+        chunks = [missing] if stream.id_list is None else _split(missing, IDS_PER_PAGE)
+        for chunk in chunks:
+            source.keep_alive()
+            returned.update(stream.list_ids(source, chunk))
+    return [source_id for source_id in missing if source_id not in returned]
 
 
 def _split(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:

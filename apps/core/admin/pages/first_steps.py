@@ -1,4 +1,4 @@
-"""The first steps of a new shop, which its home page offers until the shop has data.
+"""The first steps of a new shop, which its home page offers until one of them was taken.
 
 Apps register ``first_steps`` in their ``admin`` module.
 """
@@ -33,7 +33,7 @@ first_steps = Registry[str, FirstStep]("first steps on the home page", get_key=a
 
 
 def get_first_steps(request: HttpRequest) -> list[tuple[FirstStep, str]]:
-    """Return the user's first steps with their URLs, or an empty list if the shop has data."""
+    """Return the user's first steps with their URLs, or an empty list if one of them was taken."""
     steps = sorted(first_steps.values(), key=attrgetter("order"))
     offered = [(step, reverse(f"admin:{step.view}")) for step in steps if has_permission(request, step.permission)]
     return [] if not offered or any(step.rows().exists() for step in steps) else offered

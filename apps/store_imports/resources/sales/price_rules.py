@@ -138,12 +138,18 @@ class DiscountCodeStream(Stream):
     is_ascending = False
 
     def list_ids(self, source: Source, only: Sequence[int] = ()) -> Iterator[int]:
-        for rule in _iterate_rules(source, 0):
+        """Yield the IDs of all codes. The codes of a deleted rule count, because they are deleted with the rule."""
+        assert PriceRuleStream.id_list is not None
+        remaining = set(PriceRuleStream.id_list.read(source))
+        for rule_id in sorted(remaining):
             source.keep_alive()
             with suppress(ObjectGone):
-                yield from (
-                    row["id"] for row in source.client.iterate_pages(_get_codes_path(rule), self.name, fields="id")
-                )
+                rows = source.client.iterate_pages(_get_codes_path(rule_id), self.name, fields="id")
+                yield from (row["id"] for row in rows)
+        for rule in _iterate_rules(source, 0):
+            if rule.source_id not in remaining:
+                codes = DiscountCode.objects.filter(rule_id=rule.target_id).values_list("pk", flat=True)
+                yield from source.ids.get_source_ids(self.resource, list(codes)).values()
 
     def delete_target(self, target: Model, *, at: datetime) -> None:
         assert isinstance(target, DiscountCode)
@@ -199,7 +205,9 @@ class DiscountCodeStream(Stream):
 def _read_codes(source: Source, position: int) -> Iterator[Sequence[SourceObject]]:
     """Yield the codes of all imported rules after a position, in pages of one rule each."""
     for rule in _iterate_rules(source, position):
-        rows = source.client.iterate_pages(_get_codes_path(rule), DiscountCodeStream.name, **source.change_filter)
+        rows = source.client.iterate_pages(
+            _get_codes_path(rule.source_id), DiscountCodeStream.name, **source.change_filter
+        )
         with suppress(ObjectGone):
             while page := [_parse_code(row, rule.source_id) for row in islice(rows, CODES_PAGE_SIZE)]:
                 yield page
@@ -211,8 +219,8 @@ def _iterate_rules(source: Source, position: int) -> Iterator[MappedId]:
         position = entries[-1].source_id
 
 
-def _get_codes_path(rule: MappedId) -> str:
-    return f"price_rules/{rule.source_id}/discount_codes.json"
+def _get_codes_path(rule_id: int) -> str:
+    return f"price_rules/{rule_id}/discount_codes.json"
 
 
 def _parse_code(row: SourceObject, rule_id: int) -> SourceObject:
