@@ -53,7 +53,7 @@ from apps.imports_exports.models import Import, ImportedRow
 
 # A killed worker blocks other workers for this long.
 LEASE = timedelta(seconds=60)
-# The last line for which a validation names all errors if the row has cells that can't be read, which takes a dry run.
+# The last line for which all errors are named if the row has cells that can't be read, because this takes a dry run.
 _LAST_COMPLETED_LINE = 1000
 
 
@@ -163,7 +163,7 @@ def import_batch(
     outcomes = []
     for row in (numbered_row.row for numbered_row in batch):
         if row.body is None:
-            is_completed = dry and row.line <= _LAST_COMPLETED_LINE
+            is_completed = row.line <= _LAST_COMPLETED_LINE
             reason = _find_all_problems(row, allowed, actor) if is_completed else row.problem
             outcomes.append(RowOutcome(RowResult.FAILED, reason=reason))
         elif row.kind not in allowed:

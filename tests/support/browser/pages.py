@@ -21,10 +21,10 @@ LOOK = """async ([tags, colours]) => {
     const seen = [...document.querySelectorAll('*')].filter(e => e.checkVisibility());
     const since = seen.filter(e => !window.seenBefore?.has(e));
     window.seenBefore = new Set(seen);
-    const found = colours.length === 0 ? await run(document, all) : [
-        ...await run(document, {type: 'rule', values: colours}),
-        ...since.length ? await run({include: since}, all) : [],
-    ];
+    const found = await run(document, colours.length === 0 ? all : {type: 'rule', values: colours});
+    // Scripts may have replaced elements in the meantime.
+    const added = colours.length === 0 ? [] : since.filter(e => e.isConnected);
+    if (added.length) found.push(...await run({include: added}, all));
     bars.forEach(bar => bar.style.removeProperty('position'));
     return found.flatMap(v => v.nodes.map(n => v.id + ' ' + n.html.slice(0, 160)));
 }"""
